@@ -1,0 +1,95 @@
+/* pool.h -- a persistent pool: superblock, extents, small blocks; offsets, never pointers.
+ *
+ *   0        4 KiB                          first unit                            size
+ *   | superblock | descriptors: 8 B per unit | unit 0 | unit 1 | ...                 |
+ *
+ *   unit        64 KiB. An extent is a run of units; all its bytes are 256 B-aligned.
+ *   descriptor  0: never used (reads as zeroes); else kind, tag, block class and length in one word.
+ *               That word is the single committing store of an extent's allocation and free.
+ *   block       64 B .. 32 KiB, cut from an extent of one class; which blocks are in use is
+ *               volatile, rebuilt after a restart from what the store says it reaches.
+ *
+ * Durability order
+ *   create      everything but the magic, persist; magic (8 B release store), persist.
+ *   open        checks magic, version, size, checksum; raises the generation, persist, before the
+ *               first lock is taken. A pool that fails a check is left untouched.
+ *   extent      zeroed if ever used before, persist; descriptor (release), persist.
+ *               A crash before the descriptor: the space is free. After: it is allocated, and the
+ *               reachability scan of its owner finds out whether anything refers to it.
+ *   block       nothing: allocated once the owner durably refers to it.
+ *   root        offset and owner's name in one line; offset (release) commits.
+ *
+ * A lock word holds the generation in its upper 32 bits (lock.h): a word of an older generation is
+ * free, so locks that a crash left need no repair.
+ *
+ * Threads: alloc and free may run at once; create, open, close, mark and audit need the pool to
+ * themselves. The allocator's shared state lies in the volatile region.
+ */
+#ifndef CORE_POOL_H
+#define CORE_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/pm.h"
+
+enum { POOL_UNIT = 65536, POOL_SMALL_MAX = 32768, POOL_NAME_MAX = 16, POOL_WHY_MAX = 256 };
+
+/* The open pool. Ordinary memory, the same on every target. Members after memory are pool.c's. */
+struct pool {
+    struct pm_region memory; /* first: pm_at(&pool->memory, offset) */
+    struct pm_region dram;   /* the volatile region: shared DRAM of this run */
+    uint32_t generation;     /* of this opening; from 1 */
+    uint64_t units;
+    pm_off first_unit;
+    struct pool_state *state;
+};
+
+#ifdef PM_TARGET
+/* Makes a pool over the whole persistent region, which must read as zeroes (a new file does).
+ * -EINVAL: smaller than 1 MiB; -ENOMEM. */
+int pool_create(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
+                char why[POOL_WHY_MAX]) PM_EXPORT(pool_create);
+
+/* Opens an existing pool. -EINVAL: no pool, another version or size; -EIO: damaged. */
+int pool_open(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
+              char why[POOL_WHY_MAX]) PM_EXPORT(pool_open);
+void pool_close(struct pool *pool) PM_EXPORT(pool_close);
+
+/* The root: which store owns this pool, and its first object. */
+void pool_set_root(struct pool *pool, const char name[POOL_NAME_MAX], pm_off root)
+    PM_EXPORT(pool_set_root);
+pm_off pool_root(struct pool *pool, char name[POOL_NAME_MAX]) PM_EXPORT(pool_root);
+
+/* An extent of at least size bytes, read as zeroes; 0 when the pool is full. tag: 1..255, the
+ * owner's own number, by which it finds its extents again. */
+pm_off pool_extent_alloc(struct pool *pool, uint64_t size, uint8_t tag)
+    PM_EXPORT(pool_extent_alloc);
+void pool_extent_free(struct pool *pool, pm_off extent) PM_EXPORT(pool_extent_free);
+
+/* Calls visit for every extent with this tag: its offset, and its bytes. Nonzero stops. */
+int pool_extents(struct pool *pool, uint8_t tag,
+                 int (*visit)(void *arg, pm_off extent, uint64_t size), void *arg)
+    PM_EXPORT(pool_extents);
+
+/* A block of size 1 .. POOL_SMALL_MAX bytes, 64 B-aligned (256 B-aligned when size is a multiple of
+ * 256), contents undefined; larger sizes give an extent. 0 when full. */
+pm_off pool_alloc(struct pool *pool, uint64_t size, uint8_t tag) PM_EXPORT(pool_alloc);
+void pool_free(struct pool *pool, pm_off block) PM_EXPORT(pool_free);
+
+/* Recovery: between begin and end the owner marks every block and extent it reaches; end frees the
+ * rest and returns how many bytes that gave back. -EIO: marked twice, or not a block. */
+void pool_mark_begin(struct pool *pool) PM_EXPORT(pool_mark_begin);
+int pool_mark(struct pool *pool, pm_off block) PM_EXPORT(pool_mark);
+uint64_t pool_mark_end(struct pool *pool) PM_EXPORT(pool_mark_end);
+
+/* Bytes in allocated extents, and in allocated blocks. */
+uint64_t pool_used(const struct pool *pool, uint64_t *block_bytes) PM_EXPORT(pool_used);
+
+/* A piece of the volatile region, zeroed, 64 B-aligned, never given back; 0 when it is full. */
+pm_off pool_dram_alloc(struct pool *pool, uint64_t size) PM_EXPORT(pool_dram_alloc);
+uint64_t pool_dram_used(const struct pool *pool) PM_EXPORT(pool_dram_used);
+#endif
+
+#endif
