@@ -1,0 +1,275 @@
+/* esh_audit.c -- ESH, looked at from outside: iterate, stats, audit, locate.
+ *
+ * All but stats and locate need the table to themselves. stats and locate cause no events, so that
+ * looking does not change what is measured.
+ */
+#include "core/esh.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/lock.h"
+
+int esh_segments(struct store *s,
+                 int (*visit)(void *arg, const struct esh_window *w, unsigned depth,
+                              uint64_t pattern),
+                 void *arg)
+{
+    int stop = 0;
+    for (uint64_t i = 0; !stop && i < UINT64_C(1) << s->depth; i++) {
+        struct esh_window w = {0};
+        w.offset = pm_load(&s->directory->entries[i]);
+        w.segment = pm_at(&s->pool->memory, w.offset);
+        const uint64_t state = pm_load(&w.segment->state);
+        if (esh_pattern(state) == i) /* the first of the entries that name it */
+            stop = visit(arg, &w, esh_depth(state), esh_pattern(state));
+    }
+    return stop;
+}
+
+void esh_expected_tags(struct store *s, struct esh_bucket PM *segment, uint64_t (*tags)[2])
+{
+    for (unsigned b = 0; b < s->buckets; b++)
+        tags[b][0] = tags[b][1] = 0;
+    for (unsigned b = 0; b < s->buckets; b++) {
+        const uint64_t state = pm_load(&segment[b].state);
+        for (unsigned slots = esh_allocated(state); slots; slots &= slots - 1) {
+            const unsigned i = (unsigned)__builtin_ctz(slots);
+            const uint64_t word = pm_load(&segment[b].slots[i].key);
+            const uint64_t hash = esh_slot_hash(s, word);
+            const unsigned home = esh_home(s, hash);
+            if (s->fingerprints)
+                esh_set_fingerprint(tags[b], i, hash);
+            if (home != b)
+                tags[home][1] = esh_note_overflow(tags[home][1], esh_distance(s, home, b));
+        }
+    }
+}
+
+/* ---- iterate ---------------------------------------------------------------------------------- */
+
+struct iteration {
+    struct store *s;
+    store_visit *visit;
+    void *arg;
+};
+
+static int visit_blob(const struct iteration *it, pm_off offset)
+{
+    struct esh_blob PM *blob = pm_at(&it->s->pool->memory, offset);
+    const uint32_t key_size = pm_load(&blob->key_size);
+    const uint32_t value_size = pm_load(&blob->value_size);
+    char *copy = malloc((size_t)key_size + value_size);
+    if (!copy)
+        return -ENOMEM;
+    pm_read(copy, blob + 1, (size_t)key_size + value_size);
+    const int stop = it->visit(it->arg, (struct bytes){copy, key_size},
+                               (struct bytes){copy + key_size, value_size});
+    free(copy);
+    return stop;
+}
+
+static int visit_segment(void *arg, const struct esh_window *w, unsigned depth, uint64_t pattern)
+{
+    const struct iteration *it = arg;
+    int stop = 0;
+
+    (void)depth, (void)pattern;
+    for (unsigned b = 0; b < it->s->buckets; b++) {
+        const uint64_t state = pm_load(&w->segment[b].state);
+        for (unsigned slots = esh_allocated(state); !stop && slots; slots &= slots - 1) {
+            struct esh_slot PM *slot = &w->segment[b].slots[__builtin_ctz(slots)];
+            const uint64_t key = pm_load(&slot->key);
+            const uint64_t value = pm_load(&slot->value);
+            if (it->s->fixed)
+                stop = it->visit(it->arg, (struct bytes){&key, sizeof key},
+                                 (struct bytes){&value, sizeof value});
+            else
+                stop = visit_blob(it, value);
+        }
+    }
+    return stop;
+}
+
+int esh_iterate(struct store *s, store_visit *visit, void *arg)
+{
+    struct iteration it = {s, visit, arg};
+    return esh_segments(s, visit_segment, &it);
+}
+
+/* ---- stats and locate ------------------------------------------------------------------------- */
+
+void esh_stats(const struct store *s, struct store_stats *stats)
+{
+    *stats = (struct store_stats){
+        .slots = s->segments * s->buckets * ESH_SLOTS,
+        .segments = s->segments,
+        .splits = s->splits,
+        .volatile_bytes = sizeof(struct esh_directory) + (sizeof(pm_off) << s->depth),
+    };
+}
+
+static void locate_in_bucket(unsigned byte, char *text, size_t size)
+{
+    const size_t slots = offsetof(struct esh_bucket, slots);
+    const char *field = byte < 8 ? "lock" : byte < 16 ? "state" : "hints";
+    if (byte < slots)
+        snprintf(text, size, "%s", field);
+    else
+        snprintf(text, size, "slot %zu %s", (byte - slots) / sizeof(struct esh_slot),
+                 byte % sizeof(struct esh_slot) < 8 ? "key" : "value");
+}
+
+void esh_locate(const struct store *s, pm_off offset, char *text, size_t text_size)
+{
+    uint8_t tag = 0;
+    uint64_t number = 0, byte = 0;
+    char field[32];
+
+    if (!pool_locate(s->pool, offset, &tag, &number, &byte)) {
+        snprintf(text, text_size, "pool byte %llu", (unsigned long long)offset);
+    } else if (tag == ESH_TAG_SEGMENT) {
+        const unsigned in_bucket = (unsigned)(byte % sizeof(struct esh_bucket));
+        locate_in_bucket(in_bucket, field, sizeof field);
+        snprintf(text, text_size, "segment %llu, bucket %llu, byte %u (%s)",
+                 (unsigned long long)number,
+                 (unsigned long long)(byte / sizeof(struct esh_bucket)), in_bucket, field);
+    } else {
+        snprintf(text, text_size, "%s %llu, byte %llu",
+                 tag == ESH_TAG_BLOB ? "blob" : "table header", (unsigned long long)number,
+                 (unsigned long long)byte);
+    }
+}
+
+/* ---- audit ------------------------------------------------------------------------------------ */
+
+struct audit {
+    struct store *s;
+    char *why;
+    size_t why_size;
+    uint64_t segments, entries, blobs;
+};
+
+static int broken(struct audit *a, pm_off segment, const char *format, ...)
+{
+    va_list arguments;
+    int n = snprintf(a->why, a->why_size, "segment at byte %llu: ", (unsigned long long)segment);
+    va_start(arguments, format);
+    if (n >= 0 && (size_t)n < a->why_size)
+        vsnprintf(a->why + n, a->why_size - (size_t)n, format, arguments);
+    va_end(arguments);
+    return -EIO;
+}
+
+/* The record in slot i of bucket b is where a search finds it, and the search finds no other. */
+static int audit_record(struct audit *a, const struct esh_window *segment, unsigned b, unsigned i)
+{
+    struct store *s = a->s;
+    struct esh_slot PM *slot = &segment->segment[b].slots[i];
+    const uint64_t word = pm_load(&slot->key);
+    const uint64_t value = pm_load(&slot->value);
+    struct esh_key key = {.hash = esh_slot_hash(s, word), .word = word};
+    const uint64_t state = pm_load(&segment->segment->state);
+    char *copy = NULL;
+
+    if (!esh_covers(state, key.hash))
+        return broken(a, segment->offset, "bucket %u slot %u holds another segment's record", b, i);
+    if (!s->fixed) {
+        struct esh_blob PM *blob = pm_at(&s->pool->memory, value);
+        key.bytes.size = pm_load(&blob->key_size);
+        if (key.bytes.size == 0 || key.bytes.size > STORE_BYTES_MAX)
+            return broken(a, segment->offset, "bucket %u slot %u: key size out of range", b, i);
+        copy = malloc(key.bytes.size);
+        if (!copy)
+            return -ENOMEM;
+        pm_read(copy, blob + 1, key.bytes.size);
+        key.bytes.data = copy;
+        a->blobs++;
+    }
+    struct esh_window w = *segment;
+    struct esh_place place;
+    w.home = esh_home(s, key.hash);
+    const int error = esh_find(s, &w, &key, &place);
+    const uint64_t hash = s->fixed ? key.hash : esh_hash_bytes(s, key.bytes);
+    free(copy);
+    if (hash != key.hash)
+        return broken(a, segment->offset, "bucket %u slot %u: hash is not its key's", b, i);
+    if (error)
+        return broken(a, segment->offset, "a search misses bucket %u slot %u", b, i);
+    if (place.bucket != b || place.slot != i)
+        return broken(a, segment->offset, "bucket %u slot %u holds a key twice", b, i);
+    return 0;
+}
+
+static int audit_bucket(struct audit *a, const struct esh_window *w, unsigned b, uint64_t state0,
+                        const uint64_t expected[2])
+{
+    struct esh_bucket PM *bucket = &w->segment[b];
+    const uint64_t state = pm_load(&bucket->state);
+    const uint64_t tag0 = pm_load(&bucket->tags[0]);
+    const uint64_t tag1 = pm_load(&bucket->tags[1]);
+    const uint64_t hints = UINT64_C(0xffff) << 48;
+    const uint64_t lock = pm_load(&bucket->lock);
+
+    if (state >> 28 != state0 >> 28)
+        return broken(a, w->offset, "bucket %u has another depth or pattern than bucket 0", b);
+    if (esh_away(state) & ~esh_allocated(state))
+        return broken(a, w->offset, "bucket %u: a free slot is marked away", b);
+    if (lock_is_held(lock, a->s->pool->generation))
+        return broken(a, w->offset, "bucket %u is locked and nobody works", b);
+    if ((tag1 ^ expected[1]) & hints)
+        return broken(a, w->offset, "bucket %u: OFRB or OC is wrong", b);
+
+    for (unsigned slots = esh_allocated(state); slots; slots &= slots - 1) {
+        const unsigned i = (unsigned)__builtin_ctz(slots), shift = i % 8 * 8;
+        const uint64_t difference = i < 8 ? tag0 ^ expected[0] : tag1 ^ expected[1];
+        if (a->s->fingerprints && (difference >> shift & 255))
+            return broken(a, w->offset, "bucket %u slot %u: wrong fingerprint", b, i);
+        const int error = audit_record(a, w, b, i);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static int audit_segment(void *arg, const struct esh_window *w, unsigned depth, uint64_t pattern)
+{
+    struct audit *a = arg;
+    struct store *s = a->s;
+    uint64_t tags[ESH_BUCKETS_MAX][2];
+    const uint64_t state = pm_load(&w->segment->state);
+
+    if (!esh_live(state) || depth > s->depth)
+        return broken(a, w->offset, "depth %u is beyond the directory's %u", depth, s->depth);
+    for (uint64_t i = pattern; i < UINT64_C(1) << s->depth; i += UINT64_C(1) << depth) {
+        const pm_off named = pm_load(&s->directory->entries[i]);
+        if (named != w->offset)
+            return broken(a, w->offset, "directory entry %llu names another",
+                          (unsigned long long)i);
+        a->entries++;
+    }
+    a->segments++;
+    esh_expected_tags(s, w->segment, tags);
+    for (unsigned b = 0; b < s->buckets; b++) {
+        const int error = audit_bucket(a, w, b, state, tags[b]);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+int esh_audit(struct store *s, char *why, size_t why_size)
+{
+    struct audit a = {.s = s, .why = why, .why_size = why_size};
+    const int error = esh_segments(s, audit_segment, &a);
+    if (error)
+        return error;
+
+    if (a.entries != UINT64_C(1) << s->depth || a.segments != s->segments) {
+        snprintf(why, why_size, "%llu segments are counted, %llu are in the directory",
+                 (unsigned long long)s->segments, (unsigned long long)a.segments);
+        return -EIO;
+    }
+    return 0;
+}

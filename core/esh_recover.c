@@ -1,0 +1,347 @@
+/* esh_recover.c -- ESH: making a table, and finding it again after a restart or a power cut.
+ *
+ * What survives is the pool's root (struct esh_header), segments and blobs. Recovery
+ *
+ *   1 finds every block with a segment's tag whose bucket 0 says it is live, smallest depth first
+ *   2 drops one that a segment of smaller depth covers: a split that did not commit. Its state
+ *     words are zeroed durably, so it can never look live again
+ *   3 names the others in a new directory; a gap in it means damage
+ *   4 in each segment: brings every bucket to bucket 0's depth (a split that committed and was cut
+ *     off), drops records of other segments, computes all hints anew
+ *   5 marks what it reached; the pool frees the rest
+ *
+ * Each change is one store that could be made again, so a power cut during recovery is harmless.
+ * A table that contradicts itself is damaged: -EIO, and no table is opened.
+ */
+#include "core/esh.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/lock.h"
+
+static const char root_name[POOL_NAME_MAX] = "esh";
+
+/* ---- the handle ------------------------------------------------------------------------------- */
+
+static bool legal_header(const struct esh_header *h)
+{
+    const uint64_t *p = h->parameters;
+    return h->fixed <= 1 && p[ESH_BUCKETS] >= 4 && p[ESH_BUCKETS] <= ESH_BUCKETS_MAX &&
+           (p[ESH_BUCKETS] & (p[ESH_BUCKETS] - 1)) == 0 && p[ESH_PROBE] >= 1 &&
+           p[ESH_PROBE] <= ESH_PROBE_MAX && p[ESH_FINGERPRINTS] <= 1 && p[ESH_HASH] <= ESH_MIX &&
+           p[ESH_HASH_BITS] >= 1 && p[ESH_HASH_BITS] <= 64;
+}
+
+static uint64_t directory_bytes(unsigned depth)
+{
+    return sizeof(struct esh_directory) + (sizeof(pm_off) << depth);
+}
+
+/* Reserves the largest directory this pool could come to need, as address space: what is never
+ * touched takes no memory. At most half of the volatile region's rest, which others need too. */
+static int reserve_directory(struct store *s)
+{
+    const uint64_t room = (s->pool->dram.size - pool_dram_used(s->pool)) / 2;
+    const uint64_t segments = s->pool->memory.size / esh_segment_bytes(s);
+    unsigned depth = 0;
+
+    while (depth < ESH_DEPTH_MAX && segments >> depth)
+        depth++;
+    depth = depth + 10 < ESH_DEPTH_MAX ? depth + 10 : ESH_DEPTH_MAX; /* esh_split.c: the slack */
+    while (depth > 0 && directory_bytes(depth) > room)
+        depth--;
+    const pm_off offset = pool_dram_alloc(s->pool, directory_bytes(depth));
+    if (!offset)
+        return -ENOMEM;
+    s->directory = pm_at(&s->pool->dram, offset);
+    s->entries = offset + sizeof(struct esh_directory);
+    s->depth_max = depth;
+    pm_store_relaxed(&s->directory->lock, 0);
+    return 0;
+}
+
+static int make_handle(struct store **out, struct pool *pool, const struct esh_header *h,
+                       pm_off header)
+{
+    const uint64_t *p = h->parameters;
+    struct store *s = calloc(1, sizeof *s);
+    if (!s)
+        return -ENOMEM;
+    s->pool = pool;
+    s->header = header;
+    s->fixed = h->fixed != 0;
+    s->fingerprints = p[ESH_FINGERPRINTS] != 0;
+    s->buckets = (unsigned)p[ESH_BUCKETS];
+    s->probe = (unsigned)(p[ESH_PROBE] < p[ESH_BUCKETS] ? p[ESH_PROBE] : p[ESH_BUCKETS]);
+    s->hash = p[ESH_HASH];
+    s->hash_mask = ~UINT64_C(0) >> (64 - p[ESH_HASH_BITS]);
+    memcpy(s->parameters, p, sizeof s->parameters);
+
+    int error = epoch_init(&s->epoch, pool);
+    if (!error)
+        error = reserve_directory(s);
+    if (error) {
+        free(s);
+        return error;
+    }
+    *out = s;
+    return 0;
+}
+
+void esh_close(struct store *s)
+{
+    epoch_fini(&s->epoch); /* frees what waits in it */
+    free(s);
+}
+
+/* ---- a new table ------------------------------------------------------------------------------ */
+
+static int make_root(struct store *s, const struct esh_header *h)
+{
+    const pm_off segment = pool_alloc(s->pool, esh_segment_bytes(s), ESH_TAG_SEGMENT);
+    if (!segment)
+        return -ENOSPC;
+    struct esh_bucket PM *bucket = pm_at(&s->pool->memory, segment);
+    for (unsigned b = 0; b < s->buckets; b++) {
+        pm_store(&bucket[b].lock, 0);
+        pm_store(&bucket[b].tags[0], 0);
+        pm_store(&bucket[b].tags[1], 0);
+        pm_store_release(&bucket[b].state, esh_state(0, 0));
+        pm_flush(&bucket[b], PM_LINE);
+    }
+    struct esh_header PM *root = pm_at(&s->pool->memory, s->header);
+    pm_write(root, h, sizeof *h);
+    pm_persist(root, sizeof *h);
+
+    s->depth = 0;
+    s->segments = 1;
+    esh_direct(s, 0, 0, segment);
+    pm_store_release(&s->directory->depth, 0);
+    pool_set_root(s->pool, root_name, s->header);
+    return 0;
+}
+
+int esh_create(struct store **out, struct pool *pool, const struct store_config *config)
+{
+    struct esh_header h = {.fixed = config->fixed};
+    memcpy(h.parameters, config->parameters, sizeof h.parameters);
+    if (!legal_header(&h))
+        return -EINVAL;
+
+    const pm_off header = pool_alloc(pool, sizeof h, ESH_TAG_HEADER);
+    if (!header)
+        return -ENOSPC;
+    int error = make_handle(out, pool, &h, header);
+    if (!error && (error = make_root(*out, &h)) != 0)
+        esh_close(*out);
+    return error;
+}
+
+/* ---- recovery --------------------------------------------------------------------------------- */
+
+struct found_segment {
+    pm_off offset;
+    uint64_t pattern;
+    unsigned depth;
+};
+
+struct recovery {
+    struct store *s;
+    struct found_segment *all;
+    uint64_t count, room;
+    struct store_recovery *report;
+    unsigned deepest; /* of the segments that stay */
+};
+
+static int collect(void *arg, pm_off block)
+{
+    struct recovery *r = arg;
+    struct esh_bucket PM *bucket = pm_at(&r->s->pool->memory, block);
+    const uint64_t state = pm_load(&bucket->state);
+    if (!esh_live(state))
+        return 0;
+    if (esh_depth(state) > ESH_DEPTH_MAX || esh_pattern(state) >> esh_depth(state))
+        return -EIO;
+    if (r->count == r->room) {
+        const uint64_t room = r->room ? r->room * 2 : 1024;
+        struct found_segment *all = realloc(r->all, room * sizeof *all);
+        if (!all)
+            return -ENOMEM;
+        r->all = all;
+        r->room = room;
+    }
+    r->all[r->count++] = (struct found_segment){
+        .offset = block, .pattern = esh_pattern(state), .depth = esh_depth(state)};
+    return 0;
+}
+
+static int by_depth_then_pattern(const void *a, const void *b)
+{
+    const struct found_segment *x = a, *y = b;
+    if (x->depth != y->depth)
+        return x->depth < y->depth ? -1 : 1;
+    return (x->pattern > y->pattern) - (x->pattern < y->pattern);
+}
+
+/* Makes sure that a dropped segment is never taken for a live one. */
+static void bury(struct store *s, pm_off segment)
+{
+    struct esh_bucket PM *bucket = pm_at(&s->pool->memory, segment);
+    for (unsigned b = 0; b < s->buckets; b++) {
+        pm_store_release(&bucket[b].state, 0);
+        pm_flush(&bucket[b].state, sizeof bucket[b].state);
+    }
+    pm_fence();
+}
+
+/* Names the live segments in the directory and buries the others. */
+static int settle(struct recovery *r)
+{
+    struct store *s = r->s;
+    uint64_t live = 0;
+
+    s->depth = r->count ? r->all[r->count - 1].depth : 0;
+    if (s->depth > s->depth_max)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < UINT64_C(1) << s->depth; i++)
+        pm_store_relaxed(&s->directory->entries[i], 0);
+
+    for (uint64_t i = 0; i < r->count; i++) {
+        const struct found_segment f = r->all[i];
+        const pm_off before = pm_load_relaxed(&s->directory->entries[f.pattern]);
+        if (!before) {
+            esh_direct(s, f.depth, f.pattern, f.offset);
+            r->all[live++] = f;
+            r->deepest = f.depth;
+        } else if (live && r->all[live - 1].depth == f.depth &&
+                   r->all[live - 1].pattern == f.pattern) {
+            return -EIO; /* two segments claim the same records */
+        } else {
+            bury(s, f.offset);
+            r->report->discarded++;
+        }
+    }
+    r->count = live;
+    s->depth = r->deepest; /* the smaller directory is the larger one's beginning */
+    for (uint64_t i = 0; i < UINT64_C(1) << s->depth; i++) {
+        const pm_off segment = pm_load_relaxed(&s->directory->entries[i]);
+        if (!segment)
+            return -EIO; /* records are missing */
+    }
+    pm_store_release(&s->directory->depth, s->depth);
+    return 0;
+}
+
+/* The slots of bucket b that belong to it. Marks their blobs. */
+static int sift(struct recovery *r, const struct found_segment *f, struct esh_bucket PM *bucket,
+                unsigned b, uint64_t *state)
+{
+    struct store *s = r->s;
+    unsigned keep = 0, away = 0;
+
+    for (unsigned slots = esh_allocated(*state); slots; slots &= slots - 1) {
+        const unsigned i = (unsigned)__builtin_ctz(slots);
+        const uint64_t word = pm_load(&bucket->slots[i].key);
+        const uint64_t hash = esh_slot_hash(s, word);
+        if (esh_low_bits(hash, f->depth) != f->pattern)
+            continue; /* it moved in a split */
+        if (esh_distance(s, esh_home(s, hash), b) >= s->probe)
+            return -EIO; /* no operation puts a record there */
+        keep |= 1U << i;
+        away |= (unsigned)(esh_home(s, hash) != b) << i;
+        r->report->records++;
+        if (s->fixed)
+            continue;
+        const pm_off blob = pm_load(&bucket->slots[i].value);
+        if (pool_mark(s->pool, blob) != 0)
+            return -EIO;
+    }
+    *state = esh_with_slots(esh_state(f->depth, f->pattern), keep, away);
+    return 0;
+}
+
+static int mend(struct recovery *r, const struct found_segment *f)
+{
+    struct store *s = r->s;
+    struct esh_bucket PM *segment = pm_at(&s->pool->memory, f->offset);
+
+    for (unsigned b = 0; b < s->buckets; b++) {
+        const uint64_t before = pm_load(&segment[b].state);
+        const unsigned depth = esh_live(before) ? esh_depth(before) : ESH_DEPTH_MAX + 1;
+        if (depth > f->depth || depth + 1 < f->depth ||
+            esh_pattern(before) != esh_low_bits(f->pattern, depth))
+            return -EIO;
+        uint64_t state = before;
+        const int error = sift(r, f, &segment[b], b, &state);
+        if (error)
+            return error;
+        if (state != before) {
+            pm_store_release(&segment[b].state, state);
+            pm_persist(&segment[b].state, sizeof segment[b].state);
+        }
+    }
+
+    uint64_t tags[ESH_BUCKETS_MAX][2];
+    esh_expected_tags(s, segment, tags);
+    for (unsigned b = 0; b < s->buckets; b++)
+        for (unsigned half = 0; half < 2; half++) {
+            const uint64_t before = pm_load(&segment[b].tags[half]);
+            if (before != tags[b][half])
+                pm_store(&segment[b].tags[half], tags[b][half]);
+        }
+    return 0;
+}
+
+static int recover(struct recovery *r)
+{
+    struct store *s = r->s;
+    int error = pool_blocks(s->pool, ESH_TAG_SEGMENT, collect, r);
+    if (error)
+        return error;
+    if (r->count)
+        qsort(r->all, r->count, sizeof *r->all, by_depth_then_pattern);
+    error = settle(r);
+    if (error)
+        return error;
+
+    pool_mark_begin(s->pool);
+    error = pool_mark(s->pool, s->header);
+    for (uint64_t i = 0; !error && i < r->count; i++) {
+        error = pool_mark(s->pool, r->all[i].offset);
+        if (!error)
+            error = mend(r, &r->all[i]);
+    }
+    if (error)
+        return error;
+    r->report->reclaimed_bytes = pool_mark_end(s->pool);
+    r->report->segments = s->segments = r->count;
+    return 0;
+}
+
+int esh_open(struct store **out, struct pool *pool, struct store_recovery *found)
+{
+    char name[POOL_NAME_MAX];
+    const pm_off header = pool_root(pool, name);
+    if (!header || strncmp(name, root_name, sizeof name) != 0)
+        return -EINVAL;
+    if (header % PM_LINE || header > pool->memory.size - sizeof(struct esh_header))
+        return -EIO;
+
+    struct esh_header h;
+    const struct esh_header PM *root = pm_at(&pool->memory, header);
+    pm_read(&h, root, sizeof h);
+    if (!legal_header(&h))
+        return -EIO;
+
+    int error = make_handle(out, pool, &h, header);
+    if (error)
+        return error;
+    *found = (struct store_recovery){0};
+    struct recovery r = {.s = *out, .report = found};
+    error = recover(&r);
+    free(r.all);
+    if (error)
+        esh_close(*out);
+    return error;
+}
