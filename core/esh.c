@@ -29,14 +29,14 @@ uint64_t esh_slot_hash(const struct store *s, uint64_t word)
     return s->fixed ? esh_hash_word(s, word) : word;
 }
 
-/* The segment that the directory names for hash. It may have split since. */
+/* The segment that the directory names for hash. It may have split since. The directory is one
+ * extent, so its entry's address waits for nothing; the segment's waits for the entry. */
 static struct esh_window look_up(struct store *s, uint64_t hash)
 {
     const unsigned depth = (unsigned)pm_load_acquire(&s->directory->depth);
     const uint64_t index = esh_low_bits(hash, depth);
-    const pm_off PM *entry = pm_at(&s->pool->dram, s->entries + index * sizeof(pm_off));
     struct esh_window w = {.home = esh_home(s, hash)};
-    w.offset = pm_load_acquire(entry);
+    w.offset = pm_load_acquire(&s->directory->entries[index]);
     w.segment = pm_at(&s->pool->memory, w.offset);
     return w;
 }

@@ -112,8 +112,7 @@ struct esh_directory {
 struct store {
     struct pool *pool;
     struct esh_directory PM *directory;
-    pm_off entries; /* of directory->entries, in the volatile region */
-    pm_off header;  /* in the pool */
+    pm_off header;
     bool fixed, fingerprints;
     unsigned buckets, probe; /* probe <= buckets */
     unsigned depth_max;      /* that the reserved directory can hold */

@@ -55,7 +55,6 @@ static int reserve_directory(struct store *s)
     if (!offset)
         return -ENOMEM;
     s->directory = pm_at(&s->pool->dram, offset);
-    s->entries = offset + sizeof(struct esh_directory);
     s->depth_max = depth;
     pm_store_relaxed(&s->directory->lock, 0);
     return 0;
