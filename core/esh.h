@@ -123,6 +123,8 @@ struct store {
     /* Under the directory's lock; ordinary memory, so that stats causes no events. */
     uint64_t segments, splits;
     unsigned depth;
+    uint8_t *segment_units; /* a bit per POOL_UNIT of the pool: holds segments. For locate only */
+    pm_off first_segment;
 };
 
 /* What an operation looks for. bytes.data is NULL in a table of fixed records. */
@@ -279,6 +281,8 @@ int esh_upsert_bytes(struct store *s, struct bytes key, struct bytes value)
 int esh_remove_bytes(struct store *s, struct bytes key) PM_EXPORT(esh_remove_bytes);
 
 /* esh_audit.c */
+/* Remembers for locate that a segment lies there. Under the directory's lock. */
+void esh_note_segment(struct store *s, pm_off segment) PM_EXPORT(esh_note_segment);
 /* Every segment once, in the order of the directory. Nonzero from visit stops. */
 int esh_segments(struct store *s, int (*visit)(void *arg, const struct esh_window *w, unsigned depth,
                                                uint64_t pattern),

@@ -121,24 +121,35 @@ static void locate_in_bucket(unsigned byte, char *text, size_t size)
                  byte % sizeof(struct esh_slot) < 8 ? "key" : "value");
 }
 
+void esh_note_segment(struct store *s, pm_off segment)
+{
+    const uint64_t unit = segment / POOL_UNIT;
+    if (!s->first_segment)
+        s->first_segment = segment;
+    s->segment_units[unit / 8] |= (uint8_t)(1 << unit % 8);
+}
+
+/* Segments are blocks of one class: all lie at whole multiples of their size from each other. Their
+ * numbers say where in the pool they lie. */
 void esh_locate(const struct store *s, pm_off offset, char *text, size_t text_size)
 {
-    uint8_t tag = 0;
-    uint64_t number = 0, byte = 0;
-    char field[32];
+    const uint64_t unit = offset / POOL_UNIT, size = esh_segment_bytes(s);
+    const bool inside = offset < s->pool->memory.size;
 
-    if (!pool_locate(s->pool, offset, &tag, &number, &byte)) {
-        snprintf(text, text_size, "pool byte %llu", (unsigned long long)offset);
-    } else if (tag == ESH_TAG_SEGMENT) {
-        const unsigned in_bucket = (unsigned)(byte % sizeof(struct esh_bucket));
+    if (inside && s->segment_units[unit / 8] >> unit % 8 & 1) {
+        const uint64_t from_first = offset - s->first_segment % size;
+        const unsigned byte = (unsigned)(from_first % size);
+        const unsigned in_bucket = byte % sizeof(struct esh_bucket);
+        char field[32];
         locate_in_bucket(in_bucket, field, sizeof field);
-        snprintf(text, text_size, "segment %llu, bucket %llu, byte %u (%s)",
-                 (unsigned long long)number,
-                 (unsigned long long)(byte / sizeof(struct esh_bucket)), in_bucket, field);
+        snprintf(text, text_size, "segment %llu bucket %u byte %u (%s)",
+                 (unsigned long long)(from_first / size),
+                 byte / (unsigned)sizeof(struct esh_bucket), in_bucket, field);
+    } else if (offset - s->header < sizeof(struct esh_header)) {
+        snprintf(text, text_size, "table header byte %llu",
+                 (unsigned long long)(offset - s->header));
     } else {
-        snprintf(text, text_size, "%s %llu, byte %llu",
-                 tag == ESH_TAG_BLOB ? "blob" : "table header", (unsigned long long)number,
-                 (unsigned long long)byte);
+        snprintf(text, text_size, "pool byte %llu", (unsigned long long)offset);
     }
 }
 

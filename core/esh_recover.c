@@ -77,10 +77,12 @@ static int make_handle(struct store **out, struct pool *pool, const struct esh_h
     s->hash_mask = ~UINT64_C(0) >> (64 - p[ESH_HASH_BITS]);
     memcpy(s->parameters, p, sizeof s->parameters);
 
-    int error = epoch_init(&s->epoch, pool);
+    s->segment_units = calloc(pool->memory.size / POOL_UNIT / 8 + 1, 1);
+    int error = s->segment_units ? reserve_directory(s) : -ENOMEM;
     if (!error)
-        error = reserve_directory(s);
+        error = epoch_init(&s->epoch, pool);
     if (error) {
+        free(s->segment_units);
         free(s);
         return error;
     }
@@ -91,6 +93,7 @@ static int make_handle(struct store **out, struct pool *pool, const struct esh_h
 void esh_close(struct store *s)
 {
     epoch_fini(&s->epoch); /* frees what waits in it */
+    free(s->segment_units);
     free(s);
 }
 
@@ -115,6 +118,7 @@ static int make_root(struct store *s, const struct esh_header *h)
 
     s->depth = 0;
     s->segments = 1;
+    esh_note_segment(s, segment);
     esh_direct(s, 0, 0, segment);
     pm_store_release(&s->directory->depth, 0);
     pool_set_root(s->pool, root_name, s->header);
@@ -211,6 +215,7 @@ static int settle(struct recovery *r)
         const pm_off before = pm_load_relaxed(&s->directory->entries[f.pattern]);
         if (!before) {
             esh_direct(s, f.depth, f.pattern, f.offset);
+            esh_note_segment(s, f.offset);
             r->all[live++] = f;
             r->deepest = f.depth;
         } else if (live && r->all[live - 1].depth == f.depth &&

@@ -200,6 +200,7 @@ static void publish(struct store *s, const struct split *x, pm_off segment)
     if (x->depth == s->depth)
         double_directory(s);
     esh_direct(s, x->depth + 1, x->pattern | UINT64_C(1) << x->depth, segment);
+    esh_note_segment(s, segment);
     s->segments++;
     s->splits++;
     lock_release(&s->directory->lock, s->pool->generation);

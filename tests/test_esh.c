@@ -4,11 +4,11 @@
  * volatile region, and opens both again from the persistent bytes alone.
  */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "core/esh.h"
-#include "core/registry.h"
 
 extern const struct store_ops esh_native;
 static const struct store_ops *const ops = &esh_native;
@@ -416,6 +416,85 @@ Test(esh, one_million_records_are_found_before_and_after_a_restart)
 
     cr_assert_eq(found.records, 1000000);
     expect_range(&t, 0, 1000000);
+    stop(&t);
+}
+
+Test(esh, locate_names_segment_bucket_and_byte)
+{
+    struct table t = make(4, true);
+    char text[64];
+    start(&t);
+    const pm_off segment = pm_load(&t.s->directory->entries[0]);
+
+    ops->locate(t.s, segment + 3 * 256 + 40, text, sizeof text);
+
+    cr_assert_not_null(strstr(text, " bucket 3 byte 40 (slot 0 value)"), "%s", text);
+    cr_assert_eq(strncmp(text, "segment ", 8), 0, "%s", text);
+    ops->locate(t.s, 8, text, sizeof text);
+    cr_assert_str_eq(text, "pool byte 8");
+    stop(&t);
+}
+
+/* ---- threads ---------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, PER_THREAD = 20000, SHARED = 64 };
+
+struct worker {
+    struct store *s;
+    int self, wrong;
+};
+
+/* Own keys must always answer as this thread left them; shared ones with their only legal value. */
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    uint64_t random = (uint64_t)w->self + 1, value;
+    native_self = w->self;
+
+    for (uint64_t i = 0; i < PER_THREAD; i++) {
+        const uint64_t key = i << 8 | (uint64_t)w->self;
+        w->wrong += ops->insert(w->s, key, ~key) != 0;
+        w->wrong += ops->update(w->s, key, key) != 0;
+        w->wrong += ops->get(w->s, key, &value) != 0 || value != key;
+        if (i % 3 == 0) {
+            w->wrong += ops->remove(w->s, key) != 0;
+            w->wrong += ops->get(w->s, key, &value) != -ENOENT;
+        }
+
+        random = random * 6364136223846793005u + 1;
+        const uint64_t shared = UINT64_C(255) | (random >> 33) % SHARED << 8;
+        switch (random >> 60 & 3) {
+        case 0: w->wrong += ops->upsert(w->s, shared, shared * 3) != 0; break;
+        case 1: (void)ops->remove(w->s, shared); break;
+        case 2: (void)ops->insert(w->s, shared, shared * 3); break;
+        default: w->wrong += ops->get(w->s, shared, &value) == 0 && value != shared * 3; break;
+        }
+    }
+    return NULL;
+}
+
+Test(esh, threads_find_what_they_acknowledged_and_nothing_else)
+{
+    struct table t = make(32, true);
+    struct worker workers[THREADS];
+    pthread_t threads[THREADS];
+    start(&t);
+
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.s = t.s, .self = i};
+        cr_assert_eq(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+
+    for (int i = 0; i < THREADS; i++)
+        cr_assert_eq(workers[i].wrong, 0);
+    for (uint64_t i = 0; i < (uint64_t)PER_THREAD * THREADS; i++) {
+        const uint64_t key = i / THREADS << 8 | i % THREADS;
+        uint64_t value;
+        cr_assert_eq(ops->get(t.s, key, &value), i / THREADS % 3 ? 0 : -ENOENT);
+    }
+    check(&t);
     stop(&t);
 }
 
