@@ -71,7 +71,8 @@ static unsigned bytes_equal(uint64_t word, uint8_t byte)
     return (unsigned)((zero >> 7) * UINT64_C(0x0102040810204080) >> 56);
 }
 
-/* What a reader without a lock must check before it follows an offset. NULL: the home is locked. */
+/* What a reader without a lock must check before it follows an offset. NULL: the home is locked.
+ * Its loads are acquires, as lock_read_end() asks. */
 struct glimpse {
     const uint64_t PM *lock;
     uint64_t version;
@@ -88,7 +89,7 @@ static int find_in_slots(struct store *s, const struct esh_window *w, unsigned b
         pm_use(); /* whether any fingerprint matches is the branch nobody predicts */
     for (; slots; slots &= slots - 1) {
         const unsigned i = (unsigned)__builtin_ctz(slots);
-        const uint64_t word = pm_load_relaxed(&b->slots[i].key);
+        const uint64_t word = pm_load_acquire(&b->slots[i].key);
         if (word != key->word)
             continue;
         const uint64_t value = pm_load_acquire(&b->slots[i].value);
@@ -114,9 +115,9 @@ static int find(struct store *s, const struct esh_window *w, uint64_t state,
     const uint8_t fingerprint = esh_fingerprint(key->hash);
     struct esh_bucket PM *home = &w->segment[w->home];
     unsigned slots = esh_allocated(state) & ~esh_away(state);
-    const uint64_t tag1 = pm_load_relaxed(&home->tags[1]);
+    const uint64_t tag1 = pm_load_acquire(&home->tags[1]);
     if (s->fingerprints) {
-        const uint64_t tag0 = pm_load_relaxed(&home->tags[0]);
+        const uint64_t tag0 = pm_load_acquire(&home->tags[0]);
         slots &= bytes_equal(tag0, fingerprint) | bytes_equal(tag1, fingerprint) << 8;
     }
     int error = find_in_slots(s, w, w->home, slots, key, glimpse, place);
@@ -127,8 +128,8 @@ static int find(struct store *s, const struct esh_window *w, uint64_t state,
         const uint64_t there = pm_load_acquire(&b->state);
         slots = esh_allocated(there) & esh_away(there);
         if (s->fingerprints) {
-            const uint64_t tags0 = pm_load_relaxed(&b->tags[0]);
-            const uint64_t tags1 = pm_load_relaxed(&b->tags[1]);
+            const uint64_t tags0 = pm_load_acquire(&b->tags[0]);
+            const uint64_t tags1 = pm_load_acquire(&b->tags[1]);
             slots &= bytes_equal(tags0, fingerprint) | bytes_equal(tags1, fingerprint) << 8;
         }
         error = find_in_slots(s, w, bucket, slots, key, glimpse, place);
