@@ -7,7 +7,8 @@
  *   descriptor  0: never used (reads as zeroes); else kind, tag, block class and length in one word.
  *               That word is the single committing store of an extent's allocation and free.
  *   block       64 B .. 32 KiB, cut from an extent of one class; which blocks are in use is
- *               volatile, rebuilt after a restart from what the store says it reaches.
+ *               volatile, rebuilt after a restart from what the store says it reaches. Blocks
+ *               of a block extent read as zero until they are first allocated.
  *
  * Durability order
  *   create      everything but the magic, persist; magic (8 B release store), persist.
@@ -17,6 +18,7 @@
  *               A crash before the descriptor: the space is free. After: it is allocated, and the
  *               reachability scan of its owner finds out whether anything refers to it.
  *   block       nothing: allocated once the owner durably refers to it.
+ *               What a crash left without owner is free again after the next mark.
  *   root        offset and owner's name in one line; offset (release) commits.
  *
  * A lock word holds the generation in its upper 32 bits (lock.h): a word of an older generation is
@@ -34,16 +36,22 @@
 
 #include "backends/pm.h"
 
-enum { POOL_UNIT = 65536, POOL_SMALL_MAX = 32768, POOL_NAME_MAX = 16, POOL_WHY_MAX = 256 };
+enum {
+    POOL_UNIT = 65536,
+    POOL_SMALL_MAX = 32768,
+    POOL_NAME_MAX = 16,
+    POOL_WHY_MAX = 256,
+    POOL_TAG_MAX = 7,
+};
 
-/* The open pool. Ordinary memory, the same on every target. Members after memory are pool.c's. */
+/* The open pool. Ordinary memory, the same on every target; shared state is in dram. */
 struct pool {
-    struct pm_region memory; /* first: pm_at(&pool->memory, offset) */
+    struct pm_region memory; /* pm_at(&pool->memory, offset) */
     struct pm_region dram;   /* the volatile region: shared DRAM of this run */
     uint32_t generation;     /* of this opening; from 1 */
     uint64_t units;
     pm_off first_unit;
-    struct pool_state *state;
+    pm_off shared; /* in dram: the allocator's locks, lists and unit table (pool_block.h) */
 };
 
 #ifdef PM_TARGET
@@ -62,8 +70,8 @@ void pool_set_root(struct pool *pool, const char name[POOL_NAME_MAX], pm_off roo
     PM_EXPORT(pool_set_root);
 pm_off pool_root(struct pool *pool, char name[POOL_NAME_MAX]) PM_EXPORT(pool_root);
 
-/* An extent of at least size bytes, read as zeroes; 0 when the pool is full. tag: 1..255, the
- * owner's own number, by which it finds its extents again. */
+/* An extent of at least size bytes, read as zeroes; 0 when the pool is full. tag: 1..
+ * POOL_TAG_MAX, the owner's own number, by which it finds its extents again. */
 pm_off pool_extent_alloc(struct pool *pool, uint64_t size, uint8_t tag)
     PM_EXPORT(pool_extent_alloc);
 void pool_extent_free(struct pool *pool, pm_off extent) PM_EXPORT(pool_extent_free);
@@ -73,13 +81,23 @@ int pool_extents(struct pool *pool, uint8_t tag,
                  int (*visit)(void *arg, pm_off extent, uint64_t size), void *arg)
     PM_EXPORT(pool_extents);
 
+/* Calls visit for every block position, in use or not, of the block extents with this tag. */
+int pool_blocks(struct pool *pool, uint8_t tag, int (*visit)(void *arg, pm_off block), void *arg)
+    PM_EXPORT(pool_blocks);
+
+/* Where an offset lies: its owner's tag, the block's or extent's number under that tag's layout
+ * (unit by unit, so numbers have gaps) and the byte in it. False: in nobody's. */
+bool pool_locate(const struct pool *pool, pm_off offset, uint8_t *tag, uint64_t *number,
+                 uint64_t *byte) PM_EXPORT(pool_locate);
+
 /* A block of size 1 .. POOL_SMALL_MAX bytes, 64 B-aligned (256 B-aligned when size is a multiple of
  * 256), contents undefined; larger sizes give an extent. 0 when full. */
 pm_off pool_alloc(struct pool *pool, uint64_t size, uint8_t tag) PM_EXPORT(pool_alloc);
 void pool_free(struct pool *pool, pm_off block) PM_EXPORT(pool_free);
 
 /* Recovery: between begin and end the owner marks every block and extent it reaches; end frees the
- * rest and returns how many bytes that gave back. -EIO: marked twice, or not a block. */
+ * rest and returns how many bytes of extents that gave back (a block's loss leaves no trace to
+ * count). -EIO: marked twice, or not a block. */
 void pool_mark_begin(struct pool *pool) PM_EXPORT(pool_mark_begin);
 int pool_mark(struct pool *pool, pm_off block) PM_EXPORT(pool_mark);
 uint64_t pool_mark_end(struct pool *pool) PM_EXPORT(pool_mark_end);
@@ -91,5 +109,15 @@ uint64_t pool_used(const struct pool *pool, uint64_t *block_bytes) PM_EXPORT(poo
 pm_off pool_dram_alloc(struct pool *pool, uint64_t size) PM_EXPORT(pool_dram_alloc);
 uint64_t pool_dram_used(const struct pool *pool) PM_EXPORT(pool_dram_used);
 #endif
+
+/* The same operations as a table, for code that is compiled once: pool_native, pool_emul, .. */
+struct pool_ops {
+    int (*create)(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
+                  char why[POOL_WHY_MAX]);
+    int (*open)(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
+                char why[POOL_WHY_MAX]);
+    void (*close)(struct pool *pool);
+    uint64_t (*used)(const struct pool *pool, uint64_t *block_bytes);
+};
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define STORES(X) X(esh) X(linear)
+#define STORES(X) X(esh)
 
 #define DECLARE(name) extern const struct store_ops name##_native, name##_counted, name##_emul;
 STORES(DECLARE)
@@ -26,4 +26,13 @@ const struct store_ops *registry_find(const char *name, int target)
         if (strcmp(stores[i][target]->name, name) == 0)
             return stores[i][target];
     return NULL;
+}
+
+extern const struct pool_ops pool_native, pool_counted, pool_emul;
+
+const struct pool_ops *registry_pool(int target)
+{
+    static const struct pool_ops *const pools[REGISTRY_TARGETS] = {&pool_native, &pool_counted,
+                                                                    &pool_emul};
+    return pools[target];
 }

@@ -14,4 +14,7 @@ const struct store_ops *registry_store(int index, int target);
 /* NULL when there is no such store. */
 const struct store_ops *registry_find(const char *name, int target);
 
+/* The pool's operations of a target. */
+const struct pool_ops *registry_pool(int target);
+
 #endif

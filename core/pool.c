@@ -1,0 +1,464 @@
+/* pool.c -- superblock, extents, and the reachability scan. See pool.h for the durability order. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/hash.h"
+#include "core/lock.h"
+#include "core/pool_block.h"
+
+#define POOL_MAGIC UINT64_C(0x314e495754504d50) /* "PMPTWIN1" */
+
+enum { POOL_VERSION = 1, POOL_SIZE_MIN = 1 << 20, SHARED_OFFSET = PM_LINE };
+
+/* What never changes after create; the magic is stored last. */
+struct superblock {
+    uint64_t magic;
+    uint64_t version, unit, size, units, first_unit;
+    uint64_t checksum; /* of version .. first_unit */
+    uint64_t pad_;
+    uint64_t generation; /* a line of its own: stored at every open */
+    uint64_t pad2_[7];
+    pm_off root; /* commits the name beside it */
+    char root_name[POOL_NAME_MAX];
+    uint64_t pad3_[5];
+};
+static_assert(sizeof(struct superblock) == 3 * PM_LINE, "three lines");
+
+enum { DESCRIPTORS_OFFSET = 4096 };
+
+static struct superblock PM *superblock(const struct pool *pool)
+{
+    return pm_at(&pool->memory, 0);
+}
+
+static uint64_t PM *descriptor(const struct pool *pool, uint64_t unit)
+{
+    return pm_at(&pool->memory, DESCRIPTORS_OFFSET + unit * 8);
+}
+
+struct pool_shared PM *pool_shared(const struct pool *pool)
+{
+    return pm_at(&pool->dram, SHARED_OFFSET);
+}
+
+struct pool_unit PM *pool_unit(const struct pool *pool, uint64_t unit)
+{
+    struct pool_shared PM *shared = pool_shared(pool);
+    const pm_off units = pm_load(&shared->units);
+    struct pool_unit PM *first = pm_at(&pool->dram, units);
+    return first + unit;
+}
+
+static uint64_t checksum_of(const struct superblock *s)
+{
+    return hash_murmur_bytes(&s->version, 5 * sizeof s->version);
+}
+
+/* ---- create, open, close ---------------------------------------------------------------------- */
+
+/* Volatile state for an opening: the region is fresh, so it reads as zeroes. */
+static int shared_init(struct pool *pool)
+{
+    struct pool_shared PM *shared = pool_shared(pool);
+    pool->shared = SHARED_OFFSET;
+    const uint64_t table = (SHARED_OFFSET + sizeof *shared + PM_LINE - 1) / PM_LINE * PM_LINE;
+    const uint64_t end = table + pool->units * sizeof(struct pool_unit);
+    if (end > pool->dram.size)
+        return -ENOMEM;
+    pm_store(&shared->dram_next, (end + PM_LINE - 1) / PM_LINE * PM_LINE);
+    pm_store(&shared->units, table);
+    return 0;
+}
+
+int pool_create(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
+                char why[POOL_WHY_MAX])
+{
+    if (memory->size < POOL_SIZE_MIN) {
+        snprintf(why, POOL_WHY_MAX, "a pool needs at least 1 MiB, this has %llu bytes",
+                 (unsigned long long)memory->size);
+        return -EINVAL;
+    }
+    const uint64_t units_most = memory->size / POOL_UNIT;
+    const uint64_t first = (DESCRIPTORS_OFFSET + units_most * 8 + POOL_UNIT - 1) / POOL_UNIT;
+    *pool = (struct pool){.memory = *memory,
+                          .dram = *dram,
+                          .generation = 1,
+                          .first_unit = first * POOL_UNIT,
+                          .units = units_most - first};
+    const int error = shared_init(pool);
+    if (error) {
+        snprintf(why, POOL_WHY_MAX, "the volatile region is too small for %llu units",
+                 (unsigned long long)pool->units);
+        return error;
+    }
+
+    struct superblock s = {.version = POOL_VERSION,
+                           .unit = POOL_UNIT,
+                           .size = memory->size,
+                           .units = pool->units,
+                           .first_unit = pool->first_unit,
+                           .generation = 1};
+    s.checksum = checksum_of(&s);
+    struct superblock PM *on_pm = superblock(pool);
+    pm_write(on_pm, &s, sizeof s);
+    pm_persist(on_pm, sizeof s);
+    pm_store_release(&on_pm->magic, POOL_MAGIC);
+    pm_persist(&on_pm->magic, sizeof on_pm->magic);
+    return 0;
+}
+
+/* 0 if s can be the superblock of a pool in a region of size bytes; else why not. */
+static int check_superblock(const struct superblock *s, uint64_t size, char why[POOL_WHY_MAX])
+{
+    if (s->magic != POOL_MAGIC) {
+        snprintf(why, POOL_WHY_MAX, "not a pmtwin pool (magic 0x%llx)",
+                 (unsigned long long)s->magic);
+        return -EINVAL;
+    }
+    if (s->checksum != checksum_of(s)) {
+        snprintf(why, POOL_WHY_MAX, "the superblock's checksum is wrong: the pool is damaged");
+        return -EIO;
+    }
+    if (s->version != POOL_VERSION || s->unit != POOL_UNIT) {
+        snprintf(why, POOL_WHY_MAX, "pool format %llu with %llu-byte units; this program reads %d",
+                 (unsigned long long)s->version, (unsigned long long)s->unit, POOL_VERSION);
+        return -EINVAL;
+    }
+    if (s->size != size) {
+        snprintf(why, POOL_WHY_MAX, "the pool was made %llu bytes long and has %llu now",
+                 (unsigned long long)s->size, (unsigned long long)size);
+        return -EINVAL;
+    }
+    if (s->first_unit % POOL_UNIT || s->first_unit < DESCRIPTORS_OFFSET + s->units * 8 ||
+        s->units > size / POOL_UNIT || s->first_unit / POOL_UNIT + s->units > size / POOL_UNIT) {
+        snprintf(why, POOL_WHY_MAX, "the superblock's layout does not fit its size");
+        return -EIO;
+    }
+    return 0;
+}
+
+/* Reads the descriptors into the unit table, every block free. */
+static int load_units(struct pool *pool, char why[POOL_WHY_MAX])
+{
+    for (uint64_t unit = 0; unit < pool->units;) {
+        const uint64_t word = pm_load(descriptor(pool, unit));
+        const enum pool_kind kind = pool_kind_of(word);
+        const uint64_t length = kind == POOL_EXTENT || kind == POOL_BLOCKS ? pool_length_of(word) : 1;
+        const bool tag_ok = pool_tag_of(word) && pool_tag_of(word) <= POOL_TAG_MAX;
+        if (kind > POOL_FREED || !length || length > pool->units - unit ||
+            ((kind == POOL_EXTENT || kind == POOL_BLOCKS) && !tag_ok) ||
+            (kind == POOL_BLOCKS && (length != 1 || pool_class_of(word) >= POOL_CLASSES))) {
+            snprintf(why, POOL_WHY_MAX, "unit %llu has an impossible descriptor 0x%llx",
+                     (unsigned long long)unit, (unsigned long long)word);
+            return -EIO;
+        }
+        struct pool_unit PM *u = pool_unit(pool, unit);
+        pm_store(&u->descriptor, word);
+        for (uint64_t i = 1; i < length; i++) {
+            struct pool_unit PM *more = pool_unit(pool, unit + i);
+            pm_store(&more->descriptor, pool_descriptor(POOL_MORE, 0, 0, 0));
+        }
+        if (kind == POOL_BLOCKS && !pool_block_unit_init(pool, unit)) {
+            snprintf(why, POOL_WHY_MAX, "the volatile region is too small for this pool");
+            return -ENOMEM;
+        }
+        unit += length;
+    }
+    return 0;
+}
+
+int pool_open(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
+              char why[POOL_WHY_MAX])
+{
+    struct superblock s;
+    *pool = (struct pool){.memory = *memory, .dram = *dram};
+    if (memory->size < POOL_SIZE_MIN) {
+        snprintf(why, POOL_WHY_MAX, "too short for a pool: %llu bytes",
+                 (unsigned long long)memory->size);
+        return -EINVAL;
+    }
+    struct superblock PM *on_pm = superblock(pool);
+    pm_read(&s, on_pm, sizeof s);
+    int error = check_superblock(&s, memory->size, why);
+    if (error)
+        return error;
+    if (s.generation >= UINT32_MAX) {
+        snprintf(why, POOL_WHY_MAX, "generation %llu: this pool has been opened too often",
+                 (unsigned long long)s.generation);
+        return -EIO;
+    }
+    pool->units = s.units;
+    pool->first_unit = s.first_unit;
+    error = shared_init(pool);
+    if (error) {
+        snprintf(why, POOL_WHY_MAX, "the volatile region is too small for this pool");
+        return error;
+    }
+    error = load_units(pool, why);
+    if (error)
+        return error;
+
+    /* Durable before the first lock: a lock word of this generation can then only be ours. */
+    pool->generation = (uint32_t)s.generation + 1;
+    pm_store_release(&on_pm->generation, s.generation + 1);
+    pm_persist(&on_pm->generation, sizeof on_pm->generation);
+    return 0;
+}
+
+void pool_close(struct pool *pool)
+{
+    *pool = (struct pool){0}; /* all that lasts is on persistent memory already */
+}
+
+void pool_set_root(struct pool *pool, const char name[POOL_NAME_MAX], pm_off root)
+{
+    struct superblock PM *on_pm = superblock(pool);
+    pm_write(&on_pm->root_name, name, POOL_NAME_MAX);
+    pm_store_release(&on_pm->root, root); /* same line as the name, stored after it */
+    pm_persist(&on_pm->root, PM_LINE);
+}
+
+pm_off pool_root(struct pool *pool, char name[POOL_NAME_MAX])
+{
+    struct superblock PM *on_pm = superblock(pool);
+    pm_read(name, &on_pm->root_name, POOL_NAME_MAX);
+    name[POOL_NAME_MAX - 1] = '\0';
+    return pm_load(&on_pm->root);
+}
+
+/* ---- extents ------------------------------------------------------------------------------------ */
+
+static bool unit_is_free(const struct pool *pool, uint64_t unit)
+{
+    struct pool_unit PM *u = pool_unit(pool, unit);
+    const enum pool_kind kind = pool_kind_of(pm_load(&u->descriptor));
+    return kind == POOL_FRESH || kind == POOL_FREED;
+}
+
+/* The first of length free units in a row at or after from, before to; UINT64_MAX if none. */
+static uint64_t find_run(const struct pool *pool, uint64_t length, uint64_t from, uint64_t to)
+{
+    uint64_t run = 0;
+    for (uint64_t unit = from; unit < to; unit++) {
+        run = unit_is_free(pool, unit) ? run + 1 : 0;
+        if (run == length)
+            return unit + 1 - length;
+    }
+    return UINT64_MAX;
+}
+
+/* Makes a unit read as zeroes, durably before its new descriptor commits. */
+static void zero_unit(const struct pool *pool, uint64_t unit)
+{
+    static const char zeroes[4096];
+    char PM *bytes = pm_at(&pool->memory, pool_unit_offset(pool, unit));
+    for (uint64_t i = 0; i < POOL_UNIT; i += sizeof zeroes)
+        pm_stream(bytes + i, zeroes, sizeof zeroes);
+}
+
+static void set_descriptor(const struct pool *pool, uint64_t unit, uint64_t word)
+{
+    uint64_t PM *on_pm = descriptor(pool, unit);
+    struct pool_unit PM *u = pool_unit(pool, unit);
+    pm_store_release(on_pm, word);
+    pm_flush(on_pm, sizeof *on_pm);
+    pm_store_release(&u->descriptor, word);
+}
+
+uint64_t pool_take_units(struct pool *pool, uint64_t length, enum pool_kind kind, uint8_t tag,
+                         unsigned class)
+{
+    struct pool_shared PM *shared = pool_shared(pool);
+    lock_acquire(&shared->lock, pool->generation);
+    const uint64_t hint = pm_load(&shared->hint);
+    uint64_t unit = find_run(pool, length, hint, pool->units);
+    if (unit == UINT64_MAX) {
+        const uint64_t end = hint + length - 1 < pool->units ? hint + length - 1 : pool->units;
+        unit = find_run(pool, length, 0, end);
+    }
+    if (unit != UINT64_MAX) {
+        pm_store(&shared->hint, unit + length);
+        for (uint64_t i = 0; i < length; i++) {
+            struct pool_unit PM *u = pool_unit(pool, unit + i);
+            if (pool_kind_of(pm_load(&u->descriptor)) != POOL_FRESH)
+                zero_unit(pool, unit + i);
+            if (i)
+                set_descriptor(pool, unit + i, pool_descriptor(POOL_MORE, 0, 0, 0));
+        }
+        pm_fence(); /* zeroes and the rest of the run first; then the word that commits */
+        set_descriptor(pool, unit, pool_descriptor(kind, tag, class, length));
+        pm_fence();
+    }
+    lock_release(&shared->lock, pool->generation);
+    return unit;
+}
+
+pm_off pool_extent_alloc(struct pool *pool, uint64_t size, uint8_t tag)
+{
+    assert(size && tag && tag <= POOL_TAG_MAX);
+    const uint64_t length = (size - 1) / POOL_UNIT + 1;
+    if (length > pool->units)
+        return 0;
+    const uint64_t unit = pool_take_units(pool, length, POOL_EXTENT, tag, 0);
+    return unit == UINT64_MAX ? 0 : pool_unit_offset(pool, unit);
+}
+
+void pool_extent_free(struct pool *pool, pm_off extent)
+{
+    const uint64_t unit = (extent - pool->first_unit) / POOL_UNIT;
+    struct pool_shared PM *shared = pool_shared(pool);
+    struct pool_unit PM *u = pool_unit(pool, unit);
+    lock_acquire(&shared->lock, pool->generation);
+    const uint64_t word = pm_load(&u->descriptor);
+    assert(pool_kind_of(word) == POOL_EXTENT || pool_kind_of(word) == POOL_BLOCKS);
+    const uint64_t freed = pool_descriptor(POOL_FREED, 0, 0, 0);
+    set_descriptor(pool, unit, freed); /* commits: a POOL_MORE without its first unit is free */
+    pm_fence();
+    for (uint64_t i = 1; i < pool_length_of(word); i++) {
+        struct pool_unit PM *more = pool_unit(pool, unit + i);
+        pm_store_release(&more->descriptor, freed);
+    }
+    pm_store(&u->marked, UINT64_C(0));
+    lock_release(&shared->lock, pool->generation);
+}
+
+int pool_extents(struct pool *pool, uint8_t tag,
+                 int (*visit)(void *arg, pm_off extent, uint64_t size), void *arg)
+{
+    int stop = 0;
+    for (uint64_t unit = 0; unit < pool->units && !stop; unit++) {
+        struct pool_unit PM *u = pool_unit(pool, unit);
+        const uint64_t word = pm_load(&u->descriptor);
+        if (pool_kind_of(word) == POOL_EXTENT && pool_tag_of(word) == tag)
+            stop = visit(arg, pool_unit_offset(pool, unit), pool_length_of(word) * POOL_UNIT);
+    }
+    return stop;
+}
+
+/* ---- reachability --------------------------------------------------------------------------------- */
+
+void pool_mark_begin(struct pool *pool)
+{
+    for (uint64_t unit = 0; unit < pool->units; unit++) {
+        struct pool_unit PM *u = pool_unit(pool, unit);
+        pm_store(&u->marked, UINT64_C(0));
+    }
+}
+
+int pool_mark(struct pool *pool, pm_off block)
+{
+    if (block < pool->first_unit || block >= pool_unit_offset(pool, pool->units))
+        return -EIO;
+    const uint64_t unit = (block - pool->first_unit) / POOL_UNIT;
+    struct pool_unit PM *u = pool_unit(pool, unit);
+    const enum pool_kind kind = pool_kind_of(pm_load(&u->descriptor));
+    if (kind == POOL_BLOCKS)
+        return pool_block_mark(pool, unit, block);
+    if (kind != POOL_EXTENT || block != pool_unit_offset(pool, unit))
+        return -EIO;
+    const uint64_t before = pm_load(&u->marked);
+    if (before)
+        return -EIO;
+    pm_store(&u->marked, UINT64_C(1));
+    return 0;
+}
+
+uint64_t pool_mark_end(struct pool *pool)
+{
+    uint64_t freed = 0;
+    for (uint64_t unit = 0; unit < pool->units; unit++) {
+        struct pool_unit PM *u = pool_unit(pool, unit);
+        const uint64_t word = pm_load(&u->descriptor);
+        const enum pool_kind kind = pool_kind_of(word);
+        if (kind == POOL_BLOCKS) {
+            const uint32_t free_count = pm_load(&u->free_count);
+            if (free_count)
+                pool_block_list(pool, unit);
+        } else if (kind == POOL_EXTENT) {
+            const uint64_t marked = pm_load(&u->marked);
+            if (!marked) {
+                pool_extent_free(pool, pool_unit_offset(pool, unit));
+                freed += pool_length_of(word) * POOL_UNIT;
+            }
+        }
+    }
+    return freed;
+}
+
+uint64_t pool_used(const struct pool *pool, uint64_t *block_bytes)
+{
+    uint64_t extents = 0, blocks = 0;
+    for (uint64_t unit = 0; unit < pool->units; unit++) {
+        struct pool_unit PM *u = pool_unit(pool, unit);
+        const uint64_t word = pm_load(&u->descriptor);
+        if (pool_kind_of(word) == POOL_EXTENT)
+            extents += pool_length_of(word) * POOL_UNIT;
+        if (pool_kind_of(word) != POOL_BLOCKS)
+            continue;
+        const uint32_t free_count = pm_load(&u->free_count);
+        const unsigned class = pool_class_of(word);
+        extents += POOL_UNIT;
+        blocks += (uint64_t)(pool_blocks_per_unit(class) - free_count) * pool_class_size[class];
+    }
+    *block_bytes = blocks;
+    return extents;
+}
+
+bool pool_locate(const struct pool *pool, pm_off offset, uint8_t *tag, uint64_t *number,
+                 uint64_t *byte)
+{
+    if (offset < pool->first_unit || offset >= pool_unit_offset(pool, pool->units))
+        return false;
+    uint64_t unit = (offset - pool->first_unit) / POOL_UNIT;
+    uint64_t word = 0;
+    for (;; unit--) { /* back to the extent's first unit */
+        struct pool_unit PM *u = pool_unit(pool, unit);
+        word = pm_load(&u->descriptor);
+        if (pool_kind_of(word) != POOL_MORE || unit == 0)
+            break;
+    }
+    const uint64_t inside = offset - pool_unit_offset(pool, unit);
+    *tag = pool_tag_of(word);
+    if (pool_kind_of(word) == POOL_EXTENT) {
+        *number = unit;
+        *byte = inside;
+        return true;
+    }
+    if (pool_kind_of(word) != POOL_BLOCKS)
+        return false;
+    const unsigned class = pool_class_of(word);
+    *number = unit * pool_blocks_per_unit(class) + inside / pool_class_size[class];
+    *byte = inside % pool_class_size[class];
+    return true;
+}
+
+/* ---- the volatile region -------------------------------------------------------------------------- */
+
+pm_off pool_dram_alloc(struct pool *pool, uint64_t size)
+{
+    struct pool_shared PM *shared = pool_shared(pool);
+    const uint64_t rounded = (size + PM_LINE - 1) / PM_LINE * PM_LINE;
+    if (rounded < size || rounded > pool->dram.size)
+        return 0;
+    uint64_t next = pm_load_relaxed(&shared->dram_next);
+    do {
+        if (next > pool->dram.size - rounded)
+            return 0;
+    } while (!pm_cas(&shared->dram_next, &next, next + rounded));
+    return next;
+}
+
+uint64_t pool_dram_used(const struct pool *pool)
+{
+    struct pool_shared PM *shared = pool_shared(pool);
+    return pm_load_relaxed(&shared->dram_next);
+}
+
+const struct pool_ops PM_NAME(pool) = {
+    .create = pool_create,
+    .open = pool_open,
+    .close = pool_close,
+    .used = pool_used,
+};
