@@ -155,6 +155,8 @@ void esh_locate(const struct store *s, pm_off offset, char *text, size_t text_si
 
 /* ---- audit ------------------------------------------------------------------------------------ */
 
+static_assert(sizeof(struct esh_header) <= PM_LINE, "the header is one line");
+
 struct audit {
     struct store *s;
     char *why;
@@ -270,6 +272,19 @@ static int audit_segment(void *arg, const struct esh_window *w, unsigned depth, 
     return 0;
 }
 
+/* What is allocated is what is reached: the segments, and the header in a block of one line. */
+static int audit_space(struct audit *a)
+{
+    const uint64_t reached = PM_LINE + a->segments * esh_segment_bytes(a->s);
+    uint64_t allocated = 0;
+    (void)pool_used(a->s->pool, &allocated);
+    if (allocated == reached)
+        return 0;
+    snprintf(a->why, a->why_size, "%llu bytes are allocated, the table reaches %llu",
+             (unsigned long long)allocated, (unsigned long long)reached);
+    return -EIO;
+}
+
 int esh_audit(struct store *s, char *why, size_t why_size)
 {
     struct audit a = {.s = s, .why = why, .why_size = why_size};
@@ -282,5 +297,5 @@ int esh_audit(struct store *s, char *why, size_t why_size)
                  (unsigned long long)s->segments, (unsigned long long)a.segments);
         return -EIO;
     }
-    return 0;
+    return s->fixed ? audit_space(&a) : 0; /* blobs may still wait in the epoch */
 }
