@@ -1,0 +1,138 @@
+/* arena.c -- see arena.h. */
+#include "backends/arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static uint64_t round_up(uint64_t bytes)
+{
+    return (bytes + ARENA_PAGE - 1) / ARENA_PAGE * ARENA_PAGE;
+}
+
+/* Opens or makes the pool file and settles the pool's size. */
+static int open_file(const struct backend_options *o, uint64_t *bytes, bool *existing,
+                     char why[BACKEND_WHY_MAX])
+{
+    struct stat st;
+    *existing = stat(o->pool_path, &st) == 0;
+    if (*existing && !S_ISREG(st.st_mode)) {
+        snprintf(why, BACKEND_WHY_MAX, "%s is not a file; give --pool a file's name", o->pool_path);
+        return -EINVAL;
+    }
+    if (*existing && !o->reuse && !o->overwrite) {
+        snprintf(why, BACKEND_WHY_MAX,
+                 "%s exists; --reuse goes on with it, --overwrite makes it new", o->pool_path);
+        return -EEXIST;
+    }
+    if (!*existing && o->reuse) {
+        snprintf(why, BACKEND_WHY_MAX, "%s does not exist; leave out --reuse to make it",
+                 o->pool_path);
+        return -ENOENT;
+    }
+    const int flags = O_RDWR | O_CLOEXEC | (*existing ? 0 : O_CREAT | O_EXCL);
+    const int fd = open(o->pool_path, flags, 0644);
+    if (fd < 0) {
+        const int error = -errno;
+        snprintf(why, BACKEND_WHY_MAX, "cannot open %s: %s", o->pool_path, strerror(errno));
+        return error;
+    }
+    if (*existing && o->reuse) {
+        *bytes = (uint64_t)st.st_size;
+        return fd;
+    }
+    if (ftruncate(fd, 0) != 0 || posix_fallocate(fd, 0, (off_t)*bytes) != 0) {
+        snprintf(why, BACKEND_WHY_MAX, "cannot make %s %llu MiB long: is the disk full?",
+                 o->pool_path, (unsigned long long)(*bytes >> 20));
+        if (!*existing)
+            unlink(o->pool_path);
+        close(fd);
+        return -ENOSPC;
+    }
+    *existing = false;
+    return fd;
+}
+
+/* Touches every page now, so that no page fault falls into a measurement. */
+static void prefault(char *base, uint64_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
+        return;
+#endif
+    for (uint64_t i = 0; i < bytes; i += 4096) {
+        volatile char *page = base + i;
+        *page = *page;
+    }
+}
+
+static int map_regions(struct arena *a, int fd, uint64_t pool_bytes, uint64_t dram_bytes)
+{
+    a->reserved = ARENA_VOLATILE + dram_bytes;
+    char *raw = mmap(NULL, a->reserved + ARENA_PAGE, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED)
+        return -ENOMEM;
+    a->base = (char *)round_up((uint64_t)(uintptr_t)raw);
+    munmap(raw, (size_t)(a->base - raw));
+
+    const int pool_flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    char *dram = a->base + ARENA_VOLATILE;
+    if (mmap(a->base, pool_bytes, PROT_READ | PROT_WRITE, MAP_FIXED | pool_flags, fd, 0) ==
+            MAP_FAILED ||
+        mmap(dram, dram_bytes, PROT_READ | PROT_WRITE,
+             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
+        munmap(a->base, a->reserved);
+        return -ENOMEM;
+    }
+    /* Advice: where it is refused the pages are small and the result's environment says so. */
+    madvise(a->base, pool_bytes, MADV_HUGEPAGE);
+    madvise(dram, dram_bytes, MADV_HUGEPAGE);
+    prefault(a->base, pool_bytes);
+    a->pool = (struct pm_region){.base = a->base, .size = pool_bytes, .kind = PM_PERSISTENT};
+    a->dram = (struct pm_region){.base = dram, .size = dram_bytes, .kind = PM_VOLATILE};
+    return 0;
+}
+
+int arena_open(struct arena *a, const struct backend_options *options, char why[BACKEND_WHY_MAX])
+{
+    uint64_t pool_bytes = round_up(options->pool_bytes);
+    const uint64_t dram_bytes = round_up(options->volatile_bytes);
+    *a = (struct arena){0};
+    if (!pool_bytes || pool_bytes > ARENA_VOLATILE || !dram_bytes) {
+        snprintf(why, BACKEND_WHY_MAX, "a pool of %llu bytes: 1 byte to 2 TiB are possible",
+                 (unsigned long long)options->pool_bytes);
+        return -EINVAL;
+    }
+    int fd = -1;
+    if (options->pool_path) {
+        fd = open_file(options, &pool_bytes, &a->existing, why);
+        if (fd < 0)
+            return fd;
+        if (!pool_bytes || pool_bytes > ARENA_VOLATILE) {
+            snprintf(why, BACKEND_WHY_MAX, "%s has %llu bytes and so is no pool",
+                     options->pool_path, (unsigned long long)pool_bytes);
+            close(fd);
+            return -EINVAL;
+        }
+    }
+    const int error = map_regions(a, fd, pool_bytes, dram_bytes);
+    if (fd >= 0)
+        close(fd);
+    if (error)
+        snprintf(why, BACKEND_WHY_MAX,
+                 "cannot map a pool of %llu MiB: not enough memory; try fewer --records",
+                 (unsigned long long)(pool_bytes >> 20));
+    return error;
+}
+
+void arena_close(struct arena *a)
+{
+    if (a->base)
+        munmap(a->base, a->reserved);
+    *a = (struct arena){0};
+}

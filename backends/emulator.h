@@ -1,0 +1,87 @@
+/* emulator.h -- the emulator's control side and what its files share; the events are in emul.h.
+ *
+ *     ready workers: a heap of (clock, number), smallest first; the running one is not in it
+ *     sleeping ones: in the heap too when their wait has an end, under the instant of that end
+ *
+ * One emulator is open at a time: an event has no room for a handle. Until emulator_run(), and after
+ * it, the calling thread is worker 0 on the first core.
+ *
+ * Threads: one host thread.
+ */
+#ifndef BACKENDS_EMULATOR_H
+#define BACKENDS_EMULATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backends/arena.h"
+#include "backends/backend.h"
+#include "backends/emul.h"
+#include "backends/fiber.h"
+#include "model/model.h"
+
+enum { EMULATOR_WORKERS = 256 };
+
+#define EMULATOR_NEVER UINT64_MAX
+
+enum worker_state { WORKER_UNUSED, WORKER_READY, WORKER_SLEEPING, WORKER_DONE };
+
+struct worker {
+    struct core *core;
+    struct fiber *fiber; /* NULL: the calling thread */
+    enum worker_state state;
+    int number;
+    void (*fn)(void *arg, int self);
+    void *arg;
+    bool is_task; /* started by task_start(): fn is NULL, task_fn runs */
+    void (*task_fn)(void *arg);
+
+    const void *word; /* sleeping: on this */
+    bool timed_out;
+    const struct pm_site *site; /* of its last pause, for a deadlock report */
+};
+
+struct emulator {
+    struct model *model;
+    const struct arena *arena;
+    struct worker *self;    /* who runs */
+    uint64_t next_key;      /* of the first in the heap; EMULATOR_NEVER: nobody else */
+    uint64_t run_ahead_ps;  /* hits may go on until this instant */
+    int core_first;         /* worker 0's core */
+    int cores;              /* in all sockets */
+
+    struct worker workers[EMULATOR_WORKERS];
+    uint64_t heap[EMULATOR_WORKERS]; /* clock << 8 | number */
+    int heap_count, alive;
+    struct fiber *control; /* who called emulator_run() */
+    uint64_t idle_pauses;  /* since anything was stored */
+    bool deadlock;
+    char why[BACKEND_WHY_MAX];
+
+    void (*hook)(void *arg, const struct backend_event *event);
+    void *hook_arg;
+};
+
+extern struct emulator emulator;
+
+/* -ENOMEM. The model and the arena stay the caller's. */
+int emulator_open(struct model *model, const struct arena *arena, int core_first);
+void emulator_close(void);
+
+/* Runs fn(arg, 0 .. count-1) in virtual time, each on a core of its own, all starting at one
+ * instant; returns how long the last one took in *elapsed_ps. -EDEADLK with why; -ENOMEM. */
+int emulator_run(int count, void (*fn)(void *arg, int self), void *arg, uint64_t *elapsed_ps,
+                 char why[BACKEND_WHY_MAX]);
+
+/* Shared by the files of the emulator. */
+uint64_t emulator_key(const struct worker *w);
+void emulator_push(struct worker *w, uint64_t clock_ps);
+void emulator_remove(struct worker *w);
+void emulator_set_next(void);
+void emulator_yield(void);          /* let the smallest clock go first */
+void emulator_sleep(void);          /* run others until somebody pushes us */
+void emulator_stuck(void);          /* report a deadlock and leave for control */
+struct worker *emulator_new_worker(int core); /* -1: the first core nobody uses; NULL: none */
+const char *emulator_place(const void *p, char *text, size_t size); /* "pool + 0x40" */
+
+#endif
