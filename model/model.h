@@ -76,6 +76,10 @@ void model_prefetch(struct model *m, struct core *c, uint64_t line);
  * returns: a window that begins here owes nothing to what was before. */
 uint64_t model_drain(struct model *m);
 
+/* One 64 B request of socket 0 straight to the channel, without cores and caches: when the data is
+ * there, or the write durable. For benchmarks of the device. */
+uint64_t model_device_access(struct model *m, uint64_t now_ps, uint64_t line, bool write);
+
 void model_counters(const struct model *m, struct model_counters *out);
 
 /* Bytes of the XPLine of this line that wait in the XPBuffer (a multiple of 64), or -1. */

@@ -1,0 +1,21 @@
+# Writes the profiles into one C file: cmake -DOUT=FILE.c -DDIR=profiles -P embed_profiles.cmake
+#
+# One C string per line of text; the first line, a comment, becomes the summary.
+file(GLOB profiles "${DIR}/*.profile")
+list(SORT profiles)
+set(out "/* Made by embed_profiles.cmake from profiles/. */\n#include \"model/profile_builtin.h\"\n\n")
+string(APPEND out "const struct profile_text profile_texts[] = {\n")
+set(count 0)
+foreach(path IN LISTS profiles)
+    get_filename_component(name "${path}" NAME_WLE)
+    file(READ "${path}" text)
+    string(REPLACE "\\" "\\\\" text "${text}")
+    string(REPLACE "\"" "\\\"" text "${text}")
+    string(REGEX MATCH "^# *([^\n]*)" first "${text}")
+    set(summary "${CMAKE_MATCH_1}")
+    string(REPLACE "\n" "\\n\"\n     \"" text "${text}")
+    string(APPEND out "    {\"${name}\", \"${summary}\",\n     \"${text}\"},\n")
+    math(EXPR count "${count} + 1")
+endforeach()
+string(APPEND out "};\n\nconst int profile_text_count = ${count};\n")
+file(WRITE "${OUT}" "${out}")
