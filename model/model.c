@@ -460,6 +460,7 @@ static int check_profile(const struct profile *p, char *why, size_t n)
         check("wpq", p->wpq, 1, CHANNEL_WPQ_MAX, why, n) ||
         check("read_buffer", p->read_buffer, 0, SLOTS_MAX, why, n) ||
         check("xpbuffer", p->xpbuffer, 1, SLOTS_MAX, why, n) ||
+        check("xpbuffer_draws", p->xpbuffer_draws, 1, 64, why, n) ||
         check("background", p->background, 0, 1000000, why, n) ||
         check("ait_ways", p->ait_ways, 1, 64, why, n) ||
         check("ait_entries", p->ait_entries, p->ait_ways, 1 << 24, why, n))

@@ -49,7 +49,7 @@ static const struct key keys[] = {
     KEY(link, ns),             KEY(remote_read, ns),       KEY(remote_write, ns),
     KEY(upi, ns),              KEY(media, flag),           KEY(read_buffer_hit, ns),
     KEY(ait_hit, ns),          KEY(ait_miss, ns),          KEY(read_buffer, count),
-    KEY(xpbuffer, count),      KEY(xpbuffer_bias, percent), KEY(ait_entries, count),
+    KEY(xpbuffer, count),      KEY(xpbuffer_draws, count), KEY(ait_entries, count),
     KEY(ait_ways, count),      KEY(media_read, ns),        KEY(media_write, ns),
     KEY(background, percent),  KEY(wear_threshold, count), KEY(wear_window, ns),
     KEY(wear_stall, ns),       KEY(dram_latency, ns),      KEY(dram_read, ns),
@@ -265,6 +265,7 @@ static int load_text(struct profile *p, const char *name, const char *text, char
     snprintf(p->name, sizeof p->name, "%s", name);
     int rc = parse(p, text, has, false, &at);
 
+    at.line = 0; /* what is missing is missing from the file */
     for (int k = 0; rc == 0 && k < KEYS; k++)
         if (!has[k])
             rc = fail(&at, "key %s: is missing; add '%s VALUE %s'", keys[k].name, keys[k].name,

@@ -40,7 +40,7 @@ struct profile {
     /* the DIMM; latencies are end to end, from the load's issue */
     int64_t media; /* 0: the persistent region is DRAM */
     int64_t read_buffer_hit, ait_hit, ait_miss;
-    int64_t read_buffer, xpbuffer, xpbuffer_bias;
+    int64_t read_buffer, xpbuffer, xpbuffer_draws;
     int64_t ait_entries, ait_ways;
     int64_t media_read, media_write, background;
     int64_t wear_threshold, wear_window, wear_stall;

@@ -8,7 +8,7 @@ void xpbuffer_init(struct xpbuffer *b, const struct profile *p, uint64_t seed)
     *b = (struct xpbuffer){
         .lines = (unsigned)p->xpbuffer,
         .random = seed * 2 + 1,
-        .bias_ppm = (uint32_t)p->xpbuffer_bias,
+        .draws = (unsigned)p->xpbuffer_draws,
     };
     slots_clear(&b->index);
 }
@@ -24,16 +24,13 @@ static uint32_t draw(struct xpbuffer *b, uint32_t bound)
     return (uint32_t)(((z >> 32) * bound) >> 32);
 }
 
+/* A random entry; an entry with nothing to write is passed over while draws are left. */
 static unsigned choose_victim(struct xpbuffer *b)
 {
     unsigned victim = draw(b, b->lines);
 
-    if (b->bias_ppm && draw(b, 1000000) < b->bias_ppm) {
-        unsigned other = draw(b, b->lines);
-
-        if (b->born[other] < b->born[victim])
-            victim = other;
-    }
+    for (unsigned i = 1; i < b->draws && b->fresh[victim] == 0; i++)
+        victim = draw(b, b->lines);
     return victim;
 }
 
@@ -65,7 +62,6 @@ uint64_t xpbuffer_write(struct xpbuffer *b, struct media *m, uint64_t now_ps, ui
         }
         slots_put(&b->index, slot, line >> 2);
         b->fresh[slot] = b->whole[slot] = 0;
-        b->born[slot] = b->births++;
     }
     b->fresh[slot] |= (uint8_t)(1u << (line & 3));
     if (b->fresh[slot] != FULL)

@@ -8,7 +8,8 @@
  * full lines were measured equally fast.
  *
  * Source: FAST'20 section 5.1 (two-pass test), EuroSys'22 section 3.3 (eager write of full lines).
- * `bias`: share of evictions that take the older of two random entries, fitted to the two-pass test.
+ * `draws`: 1 is a uniformly random victim, as both papers say; but that merges too much between 20 and
+ * 40 KiB. Passing over clean entries, up to this many draws, meets the two-pass curve (fitted).
  * Threads: one caller at a time.
  */
 #ifndef MODEL_XPBUFFER_H
@@ -21,12 +22,10 @@
 
 struct xpbuffer {
     struct slots index;
-    uint64_t born[SLOTS_MAX]; /* order of arrival */
     uint8_t fresh[SLOTS_MAX]; /* blocks that the media does not have yet */
     uint8_t whole[SLOTS_MAX]; /* all four blocks are here: the entry has been full once */
-    unsigned lines, used;
-    uint64_t random, births;
-    uint32_t bias_ppm;
+    unsigned lines, used, draws;
+    uint64_t random;
 };
 
 void xpbuffer_init(struct xpbuffer *b, const struct profile *p, uint64_t seed);

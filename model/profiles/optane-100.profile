@@ -39,7 +39,7 @@ ait_hit 310 ns             # HW pointer chase, 4 MiB
 ait_miss 377 ns            # HW pointer chase, 1 GiB
 read_buffer 64 count       # HW EuroSys'22: 16 KiB, FIFO, a block is served once
 xpbuffer 64 count          # HW FAST'20: 16 KiB
-xpbuffer_bias 0 percent    # evictions that take the older of two victims; 0: uniformly random
+xpbuffer_draws 2 count     # FITTED to FAST'20 two-pass test; 1: uniformly random victim
 ait_entries 4096 count     # HW NVLeak: 4 KiB each
 ait_ways 16 count          # same
 media_read 36.5 ns         # HW: saturated one-DIMM reads

@@ -1,0 +1,2 @@
+house_test(test_profile test_profile.c LIBS model)
+house_test(test_model test_model.c LIBS model)
