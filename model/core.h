@@ -1,6 +1,6 @@
 /* core.h -- one core's private side: L1, L2, TLB, line fills, prefetcher, and its clock.
  *
- * Loads issue without waiting and overlap: at most `line_fills` misses outstanding, at most `window`
+ * Loads issue without waiting and overlap: at most `line_fills` misses outstanding, and `window`
  * instructions past the oldest unfinished one. now_ps is the core's clock: when its next event
  * issues. loads_ps is when the last outstanding load arrives; waiting for it (an address, a branch,
  * an atomic) is core_use(). persists_ps is when the last flush or stream becomes durable.

@@ -447,7 +447,8 @@ static int check_profile(const struct profile *p, char *why, size_t n)
     if (check("sockets", p->sockets, 1, SOCKETS_MAX, why, n) ||
         check("cores", p->cores, 1, 64, why, n) ||
         check("dimms", p->dimms, 1, DIMMS_MAX, why, n) ||
-        check("l1_ways", p->l1_ways, 1, 64, why, n) || check("l2_ways", p->l2_ways, 1, 64, why, n) ||
+        check("l1_ways", p->l1_ways, 1, 64, why, n) ||
+        check("l2_ways", p->l2_ways, 1, 64, why, n) ||
         check("l1_size", p->l1_size, p->l1_ways * 4, 1 << 20, why, n) ||
         check("l2_size", p->l2_size, p->l2_ways * 4, 1 << 20, why, n) ||
         check("llc_size", p->llc_size, 64, 1 << 24, why, n) ||

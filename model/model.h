@@ -26,7 +26,7 @@
 #define LINE_DRAM (1ull << 35) /* lines from here on are DRAM: 2 TiB of persistent memory below */
 
 struct model_counters {
-    uint64_t imc_read_bytes, imc_write_bytes;     /* memory controller <-> Optane DIMMs, 64 B each */
+    uint64_t imc_read_bytes, imc_write_bytes; /* memory controller <-> Optane DIMMs, 64 B each */
     uint64_t media_read_bytes, media_write_bytes; /* 256 B each; reads include partial-line fills */
     uint64_t dram_read_bytes, dram_write_bytes;
     uint64_t flush_lines;    /* lines flushed, clean ones too */

@@ -303,7 +303,7 @@ int profile_load(struct profile *p, const char *name_or_path, char *why, size_t 
     if (known)
         return load_text(p, known->name, known->text, why, why_size);
     if (!strpbrk(name_or_path, "/.")) {
-        snprintf(why, why_size, "%s: no built-in profile has this name; a path has a slash or a dot",
+        snprintf(why, why_size, "%s: no built-in profile; for a path, write a slash or a dot",
                  name_or_path);
         return -ENOENT;
     }

@@ -61,6 +61,7 @@ uint64_t xpbuffer_write(struct xpbuffer *b, struct media *m, uint64_t now_ps, ui
             slots_remove(&b->index, slot);
         }
         slots_put(&b->index, slot, line >> 2);
+        media_expect(m, line >> 2);
         b->fresh[slot] = b->whole[slot] = 0;
     }
     b->fresh[slot] |= (uint8_t)(1u << (line & 3));

@@ -8,8 +8,9 @@
  * full lines were measured equally fast.
  *
  * Source: FAST'20 section 5.1 (two-pass test), EuroSys'22 section 3.3 (eager write of full lines).
- * `draws`: 1 is a uniformly random victim, as both papers say; but that merges too much between 20 and
- * 40 KiB. Passing over clean entries, up to this many draws, meets the two-pass curve (fitted).
+ * `draws`: 1 is a uniformly random victim, as both papers say; but that merges too much between
+ * 20 and 40 KiB. Passing over clean entries, up to this many draws, meets the two-pass curve
+ * (fitted).
  * Threads: one caller at a time.
  */
 #ifndef MODEL_XPBUFFER_H
