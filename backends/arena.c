@@ -57,42 +57,56 @@ static int open_file(const struct backend_options *o, uint64_t *bytes, bool *exi
     return fd;
 }
 
-/* Touches every page now, so that no page fault falls into a measurement. */
-static void prefault(char *base, uint64_t bytes)
+/* Touches every page now, so that no page fault falls into a measurement. 0 or -ENOMEM. */
+static int prefault(char *base, uint64_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
     if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
-        return;
+        return 0;
+    if (errno != EINVAL) /* EINVAL: a kernel before 5.14 */
+        return -ENOMEM;
 #endif
     for (uint64_t i = 0; i < bytes; i += 4096) {
         volatile char *page = base + i;
         *page = *page;
     }
+    return 0;
 }
 
 static int map_regions(struct arena *a, int fd, uint64_t pool_bytes, uint64_t dram_bytes)
 {
-    a->reserved = ARENA_VOLATILE + dram_bytes;
+    a->volatile_at = round_up(pool_bytes) + ARENA_PAGE;
+    a->reserved = a->volatile_at + dram_bytes;
     char *raw = mmap(NULL, a->reserved + ARENA_PAGE, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED)
         return -ENOMEM;
     a->base = (char *)round_up((uint64_t)(uintptr_t)raw);
-    munmap(raw, (size_t)(a->base - raw));
+    if (a->base > raw)
+        munmap(raw, (size_t)(a->base - raw));
+    const size_t behind = (size_t)(raw + ARENA_PAGE - a->base);
+    if (behind)
+        munmap(a->base + a->reserved, behind);
 
     const int pool_flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-    char *dram = a->base + ARENA_VOLATILE;
+    char *dram = a->base + a->volatile_at;
+    int error = 0;
     if (mmap(a->base, pool_bytes, PROT_READ | PROT_WRITE, MAP_FIXED | pool_flags, fd, 0) ==
             MAP_FAILED ||
         mmap(dram, dram_bytes, PROT_READ | PROT_WRITE,
-             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
-        munmap(a->base, a->reserved);
-        return -ENOMEM;
-    }
+             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+        error = -ENOMEM;
     /* Advice: where it is refused the pages are small and the result's environment says so. */
-    madvise(a->base, pool_bytes, MADV_HUGEPAGE);
-    madvise(dram, dram_bytes, MADV_HUGEPAGE);
-    prefault(a->base, pool_bytes);
+    if (!error) {
+        madvise(a->base, pool_bytes, MADV_HUGEPAGE);
+        madvise(dram, dram_bytes, MADV_HUGEPAGE);
+        error = prefault(a->base, pool_bytes);
+    }
+    if (error) {
+        munmap(a->base, a->reserved);
+        a->base = NULL;
+        return error;
+    }
     a->pool = (struct pm_region){.base = a->base, .size = pool_bytes, .kind = PM_PERSISTENT};
     a->dram = (struct pm_region){.base = dram, .size = dram_bytes, .kind = PM_VOLATILE};
     return 0;
@@ -103,7 +117,7 @@ int arena_open(struct arena *a, const struct backend_options *options, char why[
     uint64_t pool_bytes = round_up(options->pool_bytes);
     const uint64_t dram_bytes = round_up(options->volatile_bytes);
     *a = (struct arena){0};
-    if (!pool_bytes || pool_bytes > ARENA_VOLATILE || !dram_bytes) {
+    if (!pool_bytes || pool_bytes > ARENA_POOL_MAX || !dram_bytes) {
         snprintf(why, BACKEND_WHY_MAX, "a pool of %llu bytes: 1 byte to 2 TiB are possible",
                  (unsigned long long)options->pool_bytes);
         return -EINVAL;
@@ -113,7 +127,7 @@ int arena_open(struct arena *a, const struct backend_options *options, char why[
         fd = open_file(options, &pool_bytes, &a->existing, why);
         if (fd < 0)
             return fd;
-        if (!pool_bytes || pool_bytes > ARENA_VOLATILE) {
+        if (!pool_bytes || pool_bytes > ARENA_POOL_MAX) {
             snprintf(why, BACKEND_WHY_MAX, "%s has %llu bytes and so is no pool",
                      options->pool_path, (unsigned long long)pool_bytes);
             close(fd);

@@ -1,7 +1,7 @@
 /* arena.h -- the host memory behind a backend's two regions.
  *
- *     base                          base + ARENA_VOLATILE
- *     | pool, pre-faulted | (hole)  | volatile, memory where touched |
+ *     base                           base + volatile_at
+ *     | pool, pre-faulted |  (hole)  | volatile, memory where touched |
  *
  * Huge pages where the system allows them. The pool is a file's pages or anonymous memory.
  */
@@ -12,11 +12,11 @@
 #include "backends/pm.h"
 
 #define ARENA_PAGE (UINT64_C(2) << 20)
-#define ARENA_VOLATILE (UINT64_C(1) << 41) /* 2 TiB: the largest pool */
+#define ARENA_POOL_MAX (UINT64_C(1) << 41) /* 2 TiB: what the model can number, see model.h */
 
 struct arena {
     char *base;
-    uint64_t reserved; /* bytes of address space from base */
+    uint64_t volatile_at, reserved; /* offset, and bytes of address space from base */
     struct pm_region pool, dram;
     bool existing; /* the pool file was there before */
 };

@@ -109,6 +109,8 @@ struct crew {
     struct backend *backend;
     void (*worker)(void *arg, int self);
     void *arg;
+    pthread_mutex_t creation; /* held until all threads are there, or it is known that they won't */
+    bool abandoned;
     pthread_barrier_t barrier;
     int threads, cpus;
     int cpu[CPU_SETSIZE]; /* that we may run on */
@@ -125,6 +127,11 @@ static void *hand_main(void *arg)
 {
     struct hand *h = arg;
     struct crew *c = h->crew;
+    pthread_mutex_lock(&c->creation);
+    const bool abandoned = c->abandoned;
+    pthread_mutex_unlock(&c->creation);
+    if (abandoned)
+        return NULL;
     if (c->threads <= c->cpus) {
         cpu_set_t one;
         CPU_ZERO(&one);
@@ -153,27 +160,28 @@ static void find_cpus(struct crew *c)
             c->cpu[c->cpus++] = i;
 }
 
-int backend_run_native(struct backend *b, int threads, void (*worker)(void *arg, int self),
-                       void *arg, uint64_t *elapsed_ps, char why[BACKEND_WHY_MAX])
+/* All threads or none: 0, or -EAGAIN when the system has no more. */
+static int start_hands(struct crew *crew, struct hand *hands)
 {
-    struct crew *crew = calloc(1, sizeof *crew);
-    struct hand *hands = calloc((size_t)threads, sizeof *hands);
     int started = 0;
-    if (!crew || !hands)
-        goto out;
-    *crew = (struct crew){.backend = b, .worker = worker, .arg = arg, .threads = threads};
-    find_cpus(crew);
-    pthread_barrier_init(&crew->barrier, NULL, (unsigned)threads);
-    for (; started < threads; started++) {
+    pthread_mutex_lock(&crew->creation);
+    for (; started < crew->threads; started++) {
         hands[started] = (struct hand){.crew = crew, .self = started};
         if (pthread_create(&hands[started].thread, NULL, hand_main, &hands[started]) != 0)
             break;
     }
-    if (started < threads) { /* those started wait at the barrier for ever: nothing can be saved */
-        fprintf(stderr, "pmtwin: the system gave %d of %d threads; use fewer --threads\n", started,
-                threads);
-        exit(3);
-    }
+    crew->abandoned = started < crew->threads;
+    pthread_mutex_unlock(&crew->creation);
+    if (!crew->abandoned)
+        return 0;
+    while (started--)
+        pthread_join(hands[started].thread, NULL);
+    return -EAGAIN;
+}
+
+/* From the first one's start to the last one's end. */
+static uint64_t await_hands(struct hand *hands, int threads)
+{
     double first = 0, last = 0;
     for (int i = 0; i < threads; i++) {
         pthread_join(hands[i].thread, NULL);
@@ -182,12 +190,29 @@ int backend_run_native(struct backend *b, int threads, void (*worker)(void *arg,
         if (hands[i].end > last)
             last = hands[i].end;
     }
-    pthread_barrier_destroy(&crew->barrier);
-    *elapsed_ps = (uint64_t)((last - first) * 1e12);
-out:
-    if (!crew || !hands)
-        snprintf(why, BACKEND_WHY_MAX, "no memory for %d threads", threads);
-    const int error = crew && hands ? 0 : -EAGAIN;
+    return (uint64_t)((last - first) * 1e12);
+}
+
+int backend_run_native(struct backend *b, int threads, void (*worker)(void *arg, int self),
+                       void *arg, uint64_t *elapsed_ps, char why[BACKEND_WHY_MAX])
+{
+    struct crew *crew = calloc(1, sizeof *crew);
+    struct hand *hands = calloc((size_t)threads, sizeof *hands);
+    int error = crew && hands ? 0 : -EAGAIN;
+    if (!error) {
+        *crew = (struct crew){.backend = b, .worker = worker, .arg = arg, .threads = threads};
+        find_cpus(crew);
+        pthread_mutex_init(&crew->creation, NULL);
+        pthread_barrier_init(&crew->barrier, NULL, (unsigned)threads);
+        error = start_hands(crew, hands);
+        if (!error)
+            *elapsed_ps = await_hands(hands, threads);
+        pthread_barrier_destroy(&crew->barrier);
+        pthread_mutex_destroy(&crew->creation);
+    }
+    if (error)
+        snprintf(why, BACKEND_WHY_MAX, "the system has no %d threads to give; use fewer --threads",
+                 threads);
     free(crew);
     free(hands);
     return error;
@@ -196,11 +221,18 @@ out:
 int backend_run(struct backend *b, enum target target, int threads,
                 void (*worker)(void *arg, int self), void *arg, char why[BACKEND_WHY_MAX])
 {
+    if (threads < 1 || threads > NATIVE_NUMBERS) {
+        snprintf(why, BACKEND_WHY_MAX, "%d threads: 1 to %d can run", threads, NATIVE_NUMBERS);
+        return -EINVAL;
+    }
     uint64_t elapsed = 0;
-    const int error = target == TARGET_EMUL
-                          ? b->ops->run(b, threads, worker, arg, &elapsed, why)
-                          : backend_run_native(b, threads, worker, arg, &elapsed, why);
-    b->elapsed_ps += elapsed;
+    int error;
+    if (target == TARGET_EMUL)
+        error = b->ops->run(b, threads, worker, arg, &elapsed, why);
+    else
+        error = backend_run_native(b, threads, worker, arg, &elapsed, why);
+    if ((target == TARGET_EMUL) == b->info.emulated) /* host time is no part of virtual time */
+        b->elapsed_ps += elapsed;
     return error;
 }
 

@@ -56,7 +56,7 @@ struct counter {
 };
 
 struct window {
-    uint64_t elapsed_ps;      /* from begin's last worker start to the last worker's end */
+    uint64_t elapsed_ps;      /* of its runs: from the first worker's start to the last one's end */
     double host_seconds;      /* what it cost the host */
     int counter_count;
     struct counter counters[BACKEND_COUNTERS_MAX];
@@ -77,7 +77,8 @@ struct backend;
 
 /* Opens the backend that spec names.
  * -EINVAL: spec, profile or an option is wrong; -EEXIST, -ENOENT, -EIO: the pool file;
- * -ENOMEM: not enough memory; -ENODEV: this machine lacks what was asked. */
+ * -ENOMEM: not enough memory; -ENODEV: this machine lacks what was asked; -EBUSY: one emulated
+ * machine at a time. */
 int backend_open(struct backend **b, const char *spec, const struct backend_options *options,
                  char why[BACKEND_WHY_MAX]);
 void backend_close(struct backend *b);

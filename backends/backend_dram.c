@@ -5,13 +5,14 @@
 
 #include "backends/backend_face.h"
 #include "backends/machine.h"
+#include "backends/native.h"
 
 static int dram_check(const char *detail, const struct backend_options *o,
                       char why[BACKEND_WHY_MAX])
 {
     (void)detail;
-    if (o->threads < 1 || o->threads > 512) {
-        snprintf(why, BACKEND_WHY_MAX, "%d threads: dram runs 1 to 512", o->threads);
+    if (o->threads < 1 || o->threads > NATIVE_NUMBERS) {
+        snprintf(why, BACKEND_WHY_MAX, "%d threads: dram runs 1 to %d", o->threads, NATIVE_NUMBERS);
         return -EINVAL;
     }
     if (o->node > 0 || o->memory_node > 0) {

@@ -55,9 +55,15 @@ static int emul_open(struct backend *b, const char *detail, const struct backend
     int error = read_profile(&p, detail, o, why);
     if (error)
         return error;
+    if (emulator.model) {
+        snprintf(why, BACKEND_WHY_MAX, "an emulated machine is open already; close it first");
+        return -EBUSY;
+    }
     struct own *own = calloc(1, sizeof *own);
-    if (!own)
+    if (!own) {
+        snprintf(why, BACKEND_WHY_MAX, "no memory for the emulator");
         return -ENOMEM;
+    }
     error = model_create(&own->model, &p, b->arena.pool.size, o->seed, why, BACKEND_WHY_MAX);
     if (error) {
         free(own);
@@ -93,7 +99,11 @@ static void emul_close(struct backend *b)
 static int emul_run(struct backend *b, int threads, void (*worker)(void *arg, int self), void *arg,
                     uint64_t *elapsed_ps, char why[BACKEND_WHY_MAX])
 {
-    (void)b;
+    if (threads > b->info.cores) {
+        snprintf(why, BACKEND_WHY_MAX, "%d threads: profile %s has %d cores; use fewer --threads",
+                 threads, b->profile_name, b->info.cores);
+        return -EINVAL;
+    }
     return emulator_run(threads, worker, arg, elapsed_ps, why);
 }
 

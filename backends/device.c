@@ -1,6 +1,8 @@
 /* device.c -- see device.h. */
 #include "backends/device.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "model/model.h"
@@ -15,6 +17,12 @@ static double host_now(void)
 int device_random(const char *profile, uint64_t span_bytes, uint64_t accesses, uint64_t seed,
                   double *host_ns_per_access, char *why, size_t why_size)
 {
+    const uint64_t lines = span_bytes / 64;
+    if (!lines || lines > UINT32_MAX || !accesses) {
+        snprintf(why, why_size, "%llu accesses over %llu bytes: 1 or more, over 64 B to 256 GiB",
+                 (unsigned long long)accesses, (unsigned long long)span_bytes);
+        return -EINVAL;
+    }
     struct profile p;
     struct model *m;
     int error = profile_load(&p, profile, why, why_size);
@@ -23,7 +31,6 @@ int device_random(const char *profile, uint64_t span_bytes, uint64_t accesses, u
     if (error)
         return error;
 
-    const uint64_t lines = span_bytes / 64;
     uint64_t random = seed * 2 + 1, now = 0;
     const double start = host_now();
     for (uint64_t i = 0; i < accesses; i++) {

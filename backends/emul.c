@@ -11,16 +11,16 @@
 #include "backends/emulator.h"
 
 enum {
-    PAUSE_CYCLES = 40,            /* of PAUSE on Skylake server, about 140; 40 before it (Intel SDM) */
-    IDLE_PAUSES_MAX = 20 * 1000 * 1000, /* turns of waiting loops without any store: all are stuck */
+    PAUSE_CYCLES = 40, /* of PAUSE; 140 on Skylake server (Intel's optimization manual), whose
+                        * waiting loops would look no oftener than once in two memory accesses */
 };
 
 static uint64_t line_of(const void *p)
 {
     const uint64_t offset = (uint64_t)((const char *)p - emulator.arena->base);
     assert(offset < emulator.arena->reserved); /* memory outside the regions has no events */
-    return offset < ARENA_VOLATILE ? offset / PM_LINE
-                                   : LINE_DRAM + (offset - ARENA_VOLATILE) / PM_LINE;
+    const uint64_t dram = emulator.arena->volatile_at;
+    return offset < dram ? offset / PM_LINE : LINE_DRAM + (offset - dram) / PM_LINE;
 }
 
 /* Whether somebody else's clock is behind ours. */
@@ -38,20 +38,22 @@ static inline void take_turn(void)
 static inline void access_line(const void *p, uint64_t line, enum access kind)
 {
     struct core *c = emulator.self->core;
-    if (core_try(c, line, kind)) {
-        if (c->now_ps > emulator.run_ahead_ps)
-            emulator_yield();
+    if (c->now_ps > emulator.run_ahead_ps)
+        emulator_yield(); /* before the caches are looked at: they are as they are at our instant */
+    if (core_try(c, line, kind))
         return;
-    }
     core_reserve(c, kind);
     if (overdue()) {
         __builtin_prefetch(p); /* here by the time it is our turn */
         emulator_yield();
+        if (emulator.cores_shared)
+            core_reserve(c, kind); /* a core's other worker may have taken the line fill */
     }
     model_access(emulator.model, c, line, kind);
 }
 
-/* ---- tracing: what one event did, by difference ------------------------------------------------ */
+/* ---- tracing: what one event did, by difference ------------------------------------------------
+ * Exact for one worker; with more, what others did while it waited for its turn is in it. */
 
 struct trace {
     struct model_counters before;
@@ -90,7 +92,8 @@ static void trace_end(const struct trace *t, const char *word, const void *p, si
         const uint64_t line = line_of(p);
         const char *base = emulator.arena->base;
         e.kind = line & LINE_DRAM ? PM_VOLATILE : PM_PERSISTENT;
-        e.offset = (uint64_t)((const char *)p - base) - (line & LINE_DRAM ? ARENA_VOLATILE : 0);
+        e.offset = (uint64_t)((const char *)p - base) -
+                   (line & LINE_DRAM ? emulator.arena->volatile_at : 0);
         if (e.kind == PM_PERSISTENT)
             e.xpline_bytes = model_xpline_bytes(emulator.model, line);
     }
@@ -123,6 +126,7 @@ static inline void access_bytes(const void *p, size_t size, enum access kind)
 
 void emul_load(const void *p, size_t size, const struct pm_site *site)
 {
+    emulator.last_load = p;
     EVENT("load", p, size, site, access_bytes(p, size, ACCESS_LOAD));
 }
 
@@ -198,8 +202,8 @@ void emul_flush(const void *p, size_t size, const struct pm_site *site)
     const uint64_t first = line_of(p);
     const uint64_t last = line_of((const char *)p + size - 1);
     for (uint64_t line = first; line <= last; line++) {
-        const char *at = (const char *)p + (line - first) * PM_LINE;
-        EVENT("flush", line == last ? (const char *)p + size - 1 : at, PM_LINE, site,
+        const uintptr_t start = ((uintptr_t)p & ~(uintptr_t)(PM_LINE - 1)) + (line - first) * PM_LINE;
+        EVENT("flush", (const void *)start, PM_LINE, site,
               (take_turn(), model_flush(emulator.model, emulator.self->core, line)));
     }
 }
@@ -223,17 +227,18 @@ void emul_use(const struct pm_site *site)
 
 void emul_pause(const struct pm_site *site)
 {
-    emulator.self->site = site;
-    core_use(emulator.self->core); /* a waiting loop looked at what it loaded */
-    core_work(emulator.self->core, PAUSE_CYCLES);
-    if (++emulator.idle_pauses > IDLE_PAUSES_MAX)
-        emulator_stuck();
+    struct worker *self = emulator.self;
+    self->pause_site = site;
+    self->pause_word = emulator.last_load;
+    emulator_count_pause();
+    core_use(self->core); /* a waiting loop looked at what it loaded */
+    core_work(self->core, PAUSE_CYCLES);
     take_turn();
 }
 
-void emul_work(uint64_t cycles)
+void emul_work(uint64_t cycles, const struct pm_site *site)
 {
-    core_work(emulator.self->core, cycles);
+    EVENT("work", NULL, 0, site, core_work(emulator.self->core, cycles));
 }
 
 int emul_self(void)

@@ -39,7 +39,7 @@ void emul_prefetch(const void *p, const struct pm_site *site);
 void emul_at(const struct pm_site *site);
 void emul_use(const struct pm_site *site);
 void emul_pause(const struct pm_site *site);
-void emul_work(uint64_t cycles);
+void emul_work(uint64_t cycles, const struct pm_site *site);
 int emul_self(void);
 
 #endif

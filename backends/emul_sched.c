@@ -7,6 +7,8 @@
 
 #include "backends/emulator.h"
 
+enum { IDLE_PAUSES_MAX = 20 * 1000 * 1000 }; /* a fifth of a simulated second, or more */
+
 struct emulator emulator;
 
 /* Ties go to the smaller number. 56 bits of picoseconds are twenty hours of simulated time. */
@@ -112,25 +114,18 @@ static struct worker *pop(void)
 void emulator_yield(void)
 {
     struct worker *self = emulator.self;
-    while (emulator.heap_count && emulator_key(self) > emulator.heap[0]) {
-        struct worker *next = &emulator.workers[emulator.heap[0] & 0xff];
-        if (next->state == WORKER_SLEEPING) {
-            next = pop();
-            emulator_push(self, core_now(self->core));
-        } else { /* in one step: take its place at the root */
-            emulator.heap[0] = emulator_key(self);
-            sift_down(0);
-            emulator_set_next();
-        }
-        switch_to(next);
+    if (!emulator.heap_count || emulator_key(self) <= emulator.heap[0])
+        return;
+    struct worker *next = &emulator.workers[emulator.heap[0] & 0xff];
+    if (next->state == WORKER_SLEEPING) {
+        next = pop();
+        emulator_push(self, core_now(self->core));
+    } else { /* in one step: take its place at the root */
+        emulator.heap[0] = emulator_key(self);
+        sift_down(0);
+        emulator_set_next();
     }
-}
-
-void emulator_sleep(void)
-{
-    if (!emulator.heap_count)
-        emulator_stuck();
-    switch_to(pop());
+    switch_to(next); /* returns when our key was the smallest */
 }
 
 static void leave_for_control(void)
@@ -142,36 +137,60 @@ static void leave_for_control(void)
 
 /* ---- deadlock --------------------------------------------------------------------------------------- */
 
-const char *emulator_place(const void *p, char *text, size_t size)
+/* "pool + 0x40": what stays the same from run to run. */
+static const char *place(const void *p, char *text, size_t size)
 {
     const uint64_t offset = (uint64_t)((const char *)p - emulator.arena->base);
-    if (offset < ARENA_VOLATILE)
+    const uint64_t dram = emulator.arena->volatile_at;
+    if (offset < dram)
         snprintf(text, size, "pool + 0x%llx", (unsigned long long)offset);
     else
-        snprintf(text, size, "volatile + 0x%llx", (unsigned long long)(offset - ARENA_VOLATILE));
+        snprintf(text, size, "volatile + 0x%llx", (unsigned long long)(offset - dram));
     return text;
 }
 
-/* "worker 3 sleeps on pool + 0x40; worker 4 spins at core/lock.h:52" */
+/* "worker 3 sleeps on pool + 0x40"; 0: it waits for nothing. */
+static int describe_worker(const struct worker *w, char *text, size_t size)
+{
+    char at[64];
+    if (w->state == WORKER_SLEEPING && w->joins)
+        return snprintf(text, size, " worker %d joins worker %d;", w->number, w->joins->number);
+    if (w->state == WORKER_SLEEPING)
+        return snprintf(text, size, " worker %d sleeps on %s;", w->number,
+                        place(w->word, at, sizeof at));
+    if (w->state != WORKER_READY || !w->pause_site)
+        return 0;
+    const char *word = w->pause_word ? place(w->pause_word, at, sizeof at) : "nothing it loaded";
+    return snprintf(text, size, " worker %d waits at %s:%d for %s;", w->number, w->pause_site->file,
+                    w->pause_site->line, word);
+}
+
+/* Who waits for what; as many as there is room for. */
 static void describe_stuck(char why[BACKEND_WHY_MAX])
 {
     int used = snprintf(why, BACKEND_WHY_MAX, "deadlock among simulated threads:");
-    for (int i = 0; i < EMULATOR_WORKERS && used < BACKEND_WHY_MAX - 1; i++) {
-        const struct worker *w = &emulator.workers[i];
-        char place[64];
-        if (w->state == WORKER_SLEEPING)
-            used += snprintf(why + used, (size_t)(BACKEND_WHY_MAX - used),
-                             " worker %d sleeps on %s;", i, emulator_place(w->word, place, sizeof place));
-        else if (w->state == WORKER_READY && w->site)
-            used += snprintf(why + used, (size_t)(BACKEND_WHY_MAX - used),
-                             " worker %d spins at %s:%d;", i, w->site->file, w->site->line);
+    int untold = 0;
+    for (int i = 0; i < EMULATOR_WORKERS; i++) {
+        char text[192];
+        const int length = describe_worker(&emulator.workers[i], text, sizeof text);
+        if (length <= 0)
+            continue;
+        if (used + length + 24 > BACKEND_WHY_MAX || length >= (int)sizeof text)
+            untold++;
+        else
+            used += snprintf(why + used, (size_t)(BACKEND_WHY_MAX - used), "%s", text);
     }
+    if (untold)
+        snprintf(why + used, (size_t)(BACKEND_WHY_MAX - used), " and %d more", untold);
+    else
+        why[used - 1] = '\0'; /* the last semicolon */
 }
 
-void emulator_stuck(void)
+/* Reports and leaves the run for good. */
+static void stuck(void)
 {
     describe_stuck(emulator.why);
-    if (!emulator.control || !emulator.self->fiber) {
+    if (!emulator.self->fiber) {
         fprintf(stderr, "pmtwin: %s\n", emulator.why);
         abort(); /* outside a run there is nobody to hand the report to */
     }
@@ -179,12 +198,44 @@ void emulator_stuck(void)
     leave_for_control();
 }
 
+/* A mark of a long wait: did everybody who is awake do nothing but wait since the last one? */
+static bool all_wait(void)
+{
+    bool all = true;
+    for (int i = 0; i < EMULATOR_WORKERS; i++) {
+        struct worker *w = &emulator.workers[i];
+        if (w->state == WORKER_READY && !w->pause_site)
+            all = false; /* it computes, or reads */
+    }
+    for (int i = 0; i < emulator.heap_count; i++)
+        if (emulator.workers[emulator.heap[i] & 0xff].state == WORKER_SLEEPING)
+            all = false; /* its time will come */
+    return all;
+}
+
+void emulator_count_pause(void)
+{
+    if (++emulator.idle_pauses % (IDLE_PAUSES_MAX / 2))
+        return;
+    if (emulator.idle_pauses >= IDLE_PAUSES_MAX && all_wait())
+        stuck();
+    for (int i = 0; i < EMULATOR_WORKERS; i++)
+        emulator.workers[i].pause_site = NULL;
+}
+
+void emulator_sleep(void)
+{
+    if (!emulator.heap_count)
+        stuck();
+    switch_to(pop());
+}
+
 /* ---- workers ---------------------------------------------------------------------------------------- */
 
 static void worker_main(void *arg)
 {
     struct worker *w = arg;
-    if (w->is_task)
+    if (w->task_fn)
         w->task_fn(w->arg);
     else
         w->fn(w->arg, w->number);
@@ -193,9 +244,9 @@ static void worker_main(void *arg)
     emulator.alive--;
     for (int i = 0; i < EMULATOR_WORKERS; i++) { /* who joins us */
         struct worker *other = &emulator.workers[i];
-        if (other->state == WORKER_SLEEPING && other->word == w) {
+        if (other->state == WORKER_SLEEPING && other->joins == w) {
             other->state = WORKER_READY;
-            other->word = NULL;
+            other->joins = NULL;
             const uint64_t now = core_now(w->core), own = core_now(other->core);
             other->core->now_ps = own > now ? own : now;
             emulator_push(other, core_now(other->core));
@@ -215,12 +266,20 @@ static bool core_in_use(const struct core *core)
     return false;
 }
 
+/* A worker nobody needs: unused, or ended and not a task that somebody will join. */
+static struct worker *spare_worker(void)
+{
+    for (int i = 0; i < EMULATOR_WORKERS; i++) {
+        struct worker *w = &emulator.workers[i];
+        if (w->state == WORKER_UNUSED || (w->state == WORKER_DONE && !w->task_fn))
+            return w;
+    }
+    return NULL;
+}
+
 struct worker *emulator_new_worker(int core)
 {
-    struct worker *w = NULL;
-    for (int i = 0; i < EMULATOR_WORKERS && !w; i++)
-        if (emulator.workers[i].state == WORKER_UNUSED || emulator.workers[i].state == WORKER_DONE)
-            w = &emulator.workers[i];
+    struct worker *w = spare_worker();
     if (!w)
         return NULL;
     for (int i = 0; core < 0 && i < emulator.cores; i++) {
@@ -230,6 +289,8 @@ struct worker *emulator_new_worker(int core)
     }
     if (core < 0 || core >= emulator.cores)
         return NULL;
+    if (core_in_use(model_core(emulator.model, core)))
+        emulator.cores_shared = true;
     fiber_destroy(w->fiber);
     *w = (struct worker){.number = (int)(w - emulator.workers),
                          .core = model_core(emulator.model, core),
@@ -252,6 +313,7 @@ static void reset_workers(void)
     emulator.workers[0].core = model_core(emulator.model, emulator.core_first);
     emulator.self = &emulator.workers[0];
     emulator.heap_count = emulator.alive = 0;
+    emulator.cores_shared = false;
     emulator_set_next();
 }
 
@@ -316,15 +378,10 @@ int emulator_run(int count, void (*fn)(void *arg, int self), void *arg, uint64_t
     emulator.self = first;
     fiber_switch(emulator.control, first->fiber);
 
-    const bool deadlock = emulator.deadlock;
-    uint64_t end = start;
-    for (int i = 0; i < emulator.cores; i++) {
-        const uint64_t now = core_now(model_core(emulator.model, i));
-        end = now > end ? now : end;
-    }
-    *elapsed_ps = end - start;
+    *elapsed_ps = align_clocks() - start; /* so that words after the run are in nobody's past */
     reset_workers();
-    if (deadlock)
-        snprintf(why, BACKEND_WHY_MAX, "%s", emulator.why);
-    return deadlock ? -EDEADLK : 0;
+    if (!emulator.deadlock)
+        return 0;
+    snprintf(why, BACKEND_WHY_MAX, "%s", emulator.why);
+    return -EDEADLK;
 }

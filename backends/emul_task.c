@@ -14,10 +14,15 @@ int task_wait_emul(uint32_t *word, uint32_t expected, uint64_t ns);
 int task_wake_emul(uint32_t *word, int count);
 uint64_t task_now_emul(void);
 
+/* An hour and more of simulated time is for ever: clocks have 56 bits of picoseconds. */
+#define LIMIT_NS_MAX (UINT64_C(3600) * 1000000000)
+
 static const struct pm_site wait_site = {__FILE__, "task_wait", __LINE__};
 
 int task_start_emul(struct task **t, void (*fn)(void *arg), void *arg, int core)
 {
+    if (!emulator.alive) /* no run is under way that the task could be a part of */
+        return -EAGAIN;
     struct task *task = malloc(sizeof *task);
     if (!task)
         return -EAGAIN;
@@ -26,7 +31,6 @@ int task_start_emul(struct task **t, void (*fn)(void *arg), void *arg, int core)
         free(task);
         return -EAGAIN;
     }
-    task->worker->is_task = true;
     task->worker->task_fn = fn;
     task->worker->arg = arg;
     const uint64_t now = core_now(emulator.self->core);
@@ -42,7 +46,7 @@ void task_join_emul(struct task *t)
     struct worker *self = emulator.self;
     if (t->worker->state != WORKER_DONE) {
         self->state = WORKER_SLEEPING;
-        self->word = t->worker; /* worker_main() wakes who sleeps on its worker */
+        self->joins = t->worker;
         emulator_sleep();
     }
     t->worker->state = WORKER_UNUSED;
@@ -59,7 +63,7 @@ int task_wait_emul(uint32_t *word, uint32_t expected, uint64_t ns)
     self->state = WORKER_SLEEPING;
     self->word = word;
     self->timed_out = false;
-    if (ns != UINT64_MAX)
+    if (ns < LIMIT_NS_MAX)
         emulator_push(self, core_now(self->core) + ns * 1000);
     emulator_sleep();
     return self->timed_out ? -ETIMEDOUT : 0;
@@ -69,6 +73,7 @@ int task_wake_emul(uint32_t *word, int count)
 {
     const uint64_t now = core_now(emulator.self->core);
     int woken = 0;
+    emulator.idle_pauses = 0;
     for (int i = 0; i < EMULATOR_WORKERS && woken < count; i++) {
         struct worker *w = &emulator.workers[i];
         if (w->state != WORKER_SLEEPING || w->word != word)

@@ -4,7 +4,12 @@
  *     sleeping ones: in the heap too when their wait has an end, under the instant of that end
  *
  * One emulator is open at a time: an event has no room for a handle. Until emulator_run(), and after
- * it, the calling thread is worker 0 on the first core.
+ * it, the calling thread is worker 0 on the first core; only a run can have tasks.
+ *
+ * Workers that share a core share its clock and take turns event by event.
+ *
+ * Stuck: all sleep and no time limit will wake them; or, for IDLE_PAUSES_MAX turns of waiting loops,
+ * nobody stored, nobody sleeps with a limit, and every worker that is awake did nothing but wait.
  *
  * Threads: one host thread.
  */
@@ -33,12 +38,13 @@ struct worker {
     int number;
     void (*fn)(void *arg, int self);
     void *arg;
-    bool is_task; /* started by task_start(): fn is NULL, task_fn runs */
-    void (*task_fn)(void *arg);
+    void (*task_fn)(void *arg); /* of a task, instead of fn */
 
-    const void *word; /* sleeping: on this */
+    const void *word;           /* sleeping: on this, */
+    const struct worker *joins; /* or until this one ends */
     bool timed_out;
-    const struct pm_site *site; /* of its last pause, for a deadlock report */
+    const struct pm_site *pause_site; /* its last pause since idle_pauses passed a mark; or NULL */
+    const void *pause_word;           /* what it had loaded just before */
 };
 
 struct emulator {
@@ -54,7 +60,9 @@ struct emulator {
     uint64_t heap[EMULATOR_WORKERS]; /* clock << 8 | number */
     int heap_count, alive;
     struct fiber *control; /* who called emulator_run() */
+    bool cores_shared;     /* by two workers or more */
     uint64_t idle_pauses;  /* since anything was stored */
+    const void *last_load;
     bool deadlock;
     char why[BACKEND_WHY_MAX];
 
@@ -80,8 +88,6 @@ void emulator_remove(struct worker *w);
 void emulator_set_next(void);
 void emulator_yield(void);          /* let the smallest clock go first */
 void emulator_sleep(void);          /* run others until somebody pushes us */
-void emulator_stuck(void);          /* report a deadlock and leave for control */
+void emulator_count_pause(void);    /* .. and find out whether all are stuck */
 struct worker *emulator_new_worker(int core); /* -1: the first core nobody uses; NULL: none */
-const char *emulator_place(const void *p, char *text, size_t size); /* "pool + 0x40" */
-
 #endif

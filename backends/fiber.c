@@ -8,19 +8,31 @@
 
 #include "backends/fiber_context.h"
 
-#if defined __has_feature
+#ifdef __has_feature /* clang's way to say it */
 #if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
+#define FIBER_ASAN
+#elif __has_feature(thread_sanitizer)
+#define FIBER_TSAN
 #endif
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
 #endif
+#ifdef __SANITIZE_ADDRESS__ /* gcc's */
+#define FIBER_ASAN
+#elif defined __SANITIZE_THREAD__
+#define FIBER_TSAN
 #endif
-#ifdef __SANITIZE_ADDRESS__
+
+#ifdef FIBER_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef __SANITIZE_THREAD__
+#ifdef FIBER_TSAN
 #include <sanitizer/tsan_interface.h>
+#endif
+
+/* Virtual; memory only where touched. Sanitizers make frames several times as large. */
+#if defined FIBER_ASAN || defined FIBER_TSAN
+enum { STACK_BYTES = 2 * 1024 * 1024 };
+#else
+enum { STACK_BYTES = FIBER_STACK_BYTES };
 #endif
 
 struct fiber {
@@ -39,21 +51,9 @@ struct fiber {
  * fibers on more than one. */
 static _Thread_local struct fiber *switched_from, *switched_to;
 
-static void switch_begin(struct fiber *from, struct fiber *to)
-{
-    switched_from = from;
-    switched_to = to;
-#ifdef __SANITIZE_ADDRESS__
-    __sanitizer_start_switch_fiber(&from->fake_stack, to->stack_bottom, to->stack_bytes);
-#endif
-#ifdef __SANITIZE_THREAD__
-    __tsan_switch_to_fiber(to->race_fiber, 0);
-#endif
-}
-
 static void switch_end(void)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FIBER_ASAN
     const void *bottom = NULL;
     size_t bytes = 0;
     __sanitizer_finish_switch_fiber(switched_to->fake_stack, &bottom, &bytes);
@@ -66,7 +66,14 @@ static void switch_end(void)
 
 void fiber_switch(struct fiber *from, struct fiber *to)
 {
-    switch_begin(from, to);
+    switched_from = from;
+    switched_to = to;
+#ifdef FIBER_ASAN
+    __sanitizer_start_switch_fiber(&from->fake_stack, to->stack_bottom, to->stack_bytes);
+#endif
+#ifdef FIBER_TSAN /* here and in no helper: a helper's return would be booked on the other fiber */
+    __tsan_switch_to_fiber(to->race_fiber, 0);
+#endif
     fiber_context_swap(from->context, to->context);
     switch_end();
 }
@@ -89,7 +96,7 @@ struct fiber *fiber_adopt(void)
         free(f);
         return NULL;
     }
-#ifdef __SANITIZE_THREAD__
+#ifdef FIBER_TSAN
     f->race_fiber = __tsan_get_current_fiber();
 #endif
     return f;
@@ -101,7 +108,7 @@ struct fiber *fiber_create(void (*fn)(void *arg), void *arg)
     struct fiber *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
-    f->mapping_bytes = page + FIBER_STACK_BYTES;
+    f->mapping_bytes = page + STACK_BYTES;
     f->mapping = mmap(NULL, f->mapping_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (f->mapping == MAP_FAILED) {
@@ -109,16 +116,16 @@ struct fiber *fiber_create(void (*fn)(void *arg), void *arg)
         return NULL;
     }
     f->stack_bottom = f->mapping + page;
-    f->stack_bytes = FIBER_STACK_BYTES;
+    f->stack_bytes = STACK_BYTES;
     f->fn = fn;
     f->arg = arg;
     if (mprotect(f->mapping, page, PROT_NONE) != 0 ||
-        fiber_context_init(&f->context, f->mapping + page, FIBER_STACK_BYTES, fiber_main) != 0) {
+        fiber_context_init(&f->context, f->mapping + page, STACK_BYTES, fiber_main) != 0) {
         munmap(f->mapping, f->mapping_bytes);
         free(f);
         return NULL;
     }
-#ifdef __SANITIZE_THREAD__
+#ifdef FIBER_TSAN
     f->race_fiber = __tsan_create_fiber(0);
 #endif
     return f;
@@ -129,7 +136,7 @@ void fiber_destroy(struct fiber *f)
     if (!f)
         return;
     if (f->mapping) {
-#ifdef __SANITIZE_THREAD__
+#ifdef FIBER_TSAN
         __tsan_destroy_fiber(f->race_fiber);
 #endif
         munmap(f->mapping, f->mapping_bytes);

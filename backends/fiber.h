@@ -17,7 +17,7 @@
 
 struct fiber;
 
-enum { FIBER_STACK_BYTES = 256 * 1024 }; /* virtual; memory only where touched */
+enum { FIBER_STACK_BYTES = 256 * 1024 }; /* more under a sanitizer */
 
 /* The calling thread itself as a fiber, to switch back to. NULL: no memory. */
 struct fiber *fiber_adopt(void);

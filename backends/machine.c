@@ -4,6 +4,12 @@
 #include "hw/topology.h"
 #include "model/profile.h"
 
+#ifdef __clang__
+#define COMPILER __VERSION__ /* "Debian Clang 14.0.6" */
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
 enum { PROFILES_MAX = 32 };
 
 static const struct {
@@ -11,6 +17,7 @@ static const struct {
     const char *(*read)(char text[TOPOLOGY_TEXT_MAX]);
 } readers[] = {
     {"cpu", topology_cpu},
+    {"processors", topology_processors},
     {"kernel", topology_kernel},
     {"governor", topology_governor},
     {"huge_pages", topology_huge_pages},
@@ -28,7 +35,7 @@ int machine_facts(const struct machine_fact **facts)
         all[i] = (struct machine_fact){
             .name = readers[i].name, .value = reason ? NULL : texts[i], .reason = reason};
     }
-    all[READERS] = (struct machine_fact){.name = "compiler", .value = __VERSION__};
+    all[READERS] = (struct machine_fact){.name = "compiler", .value = COMPILER};
     *facts = all;
     return READERS + 1;
 }

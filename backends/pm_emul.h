@@ -19,7 +19,7 @@
 #define pm_at(region, offset)                                                                      \
     (emul_at(PM_SITE_), (void PM *)((region)->base + (offset)))
 #define pm_use() emul_use(PM_SITE_)
-#define pm_work(cycles) emul_work(cycles)
+#define pm_work(cycles) emul_work((cycles), PM_SITE_)
 #define pm_self() emul_self()
 #define pm_pause() emul_pause(PM_SITE_)
 #define pm_prefetch(p) emul_prefetch(PM_NAKED_(p), PM_SITE_)

@@ -25,9 +25,6 @@ int task_wait_native(uint32_t *word, uint32_t expected, uint64_t ns);
 int task_wake_native(uint32_t *word, int count);
 uint64_t task_now_native(void);
 
-/* Tasks are numbered after every worker that a backend may run. */
-static int next_self = 512;
-
 static void *task_main(void *arg)
 {
     struct task *t = arg;
@@ -47,9 +44,11 @@ int task_start_native(struct task **t, void (*fn)(void *arg), void *arg, int cor
     struct task *task = malloc(sizeof *task);
     if (!task)
         return -EAGAIN;
-    const int self = __atomic_fetch_add(&next_self, 1, __ATOMIC_RELAXED);
+    const int self = native_take_number();
     *task = (struct task){.fn = fn, .arg = arg, .core = core, .self = self};
-    if (pthread_create(&task->thread, NULL, task_main, task) != 0) {
+    if (self < 0 || pthread_create(&task->thread, NULL, task_main, task) != 0) {
+        if (self >= 0)
+            native_give_number(self);
         free(task);
         return -EAGAIN;
     }
@@ -60,6 +59,7 @@ int task_start_native(struct task **t, void (*fn)(void *arg), void *arg, int cor
 void task_join_native(struct task *t)
 {
     pthread_join(t->thread, NULL);
+    native_give_number(t->self);
     free(t);
 }
 

@@ -50,6 +50,12 @@ const char *topology_cpu(char text[TOPOLOGY_TEXT_MAX])
     return from_cpuinfo("model name", text, TOPOLOGY_TEXT_MAX);
 }
 
+const char *topology_processors(char text[TOPOLOGY_TEXT_MAX])
+{
+    snprintf(text, TOPOLOGY_TEXT_MAX, "%d", topology_cpus());
+    return NULL;
+}
+
 const char *topology_kernel(char text[TOPOLOGY_TEXT_MAX])
 {
     struct utsname u;

@@ -9,6 +9,7 @@ enum { TOPOLOGY_TEXT_MAX = 128 };
 
 /* Each fills text and returns NULL, or returns the reason why it cannot. */
 const char *topology_cpu(char text[TOPOLOGY_TEXT_MAX]);             /* "Intel(R) Xeon(R) .." */
+const char *topology_processors(char text[TOPOLOGY_TEXT_MAX]);      /* "2": that we may run on */
 const char *topology_kernel(char text[TOPOLOGY_TEXT_MAX]);          /* "Linux 6.1.0 x86_64" */
 const char *topology_governor(char text[TOPOLOGY_TEXT_MAX]);        /* "performance" */
 const char *topology_huge_pages(char text[TOPOLOGY_TEXT_MAX]);      /* "madvise" */
