@@ -143,7 +143,8 @@ static int check_superblock(const struct superblock *s, uint64_t size, char why[
 static int load_units(struct pool *pool, char why[POOL_WHY_MAX])
 {
     for (uint64_t unit = 0; unit < pool->units;) {
-        const uint64_t word = pm_load(descriptor(pool, unit));
+        const uint64_t PM *on_pm = descriptor(pool, unit);
+        const uint64_t word = pm_load(on_pm);
         const enum pool_kind kind = pool_kind_of(word);
         const uint64_t length = kind == POOL_EXTENT || kind == POOL_BLOCKS ? pool_length_of(word) : 1;
         const bool tag_ok = pool_tag_of(word) && pool_tag_of(word) <= POOL_TAG_MAX;
