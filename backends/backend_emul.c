@@ -6,6 +6,7 @@
 
 #include "backends/backend_face.h"
 #include "backends/emulator.h"
+#include "backends/machine.h"
 
 #define DEFAULT_PROFILE "optane-100"
 
@@ -14,13 +15,49 @@ struct own {
     struct model_counters start;
 };
 
+/* Levenshtein's distance, by rows; long names only need to be far. */
+static int distance(const char *a, const char *b)
+{
+    int row[PROFILE_NAME_MAX + 1];
+    const int columns = (int)strnlen(b, PROFILE_NAME_MAX);
+    for (int j = 0; j <= columns; j++)
+        row[j] = j;
+    for (int i = 0; a[i]; i++) {
+        int diagonal = row[0];
+        row[0] = i + 1;
+        for (int j = 1; j <= columns; j++) {
+            const int change = diagonal + (a[i] != b[j - 1]);
+            const int step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = change < step ? change : step;
+        }
+    }
+    return row[columns];
+}
+
+/* For a name that is no profile's: the one most like it. */
+static void suggest_profile(const char *name, char why[BACKEND_WHY_MAX])
+{
+    const struct machine_profile *profiles;
+    const int count = machine_profiles(&profiles);
+    const char *best = DEFAULT_PROFILE;
+    for (int i = 0; i < count; i++)
+        if (distance(name, profiles[i].name) < distance(name, best))
+            best = profiles[i].name;
+    snprintf(why, BACKEND_WHY_MAX,
+             "there is no profile '%.64s'; the nearest is %s, and a file's name needs a slash or a dot",
+             name, best);
+}
+
 static int read_profile(struct profile *p, const char *detail, const struct backend_options *o,
                         char why[BACKEND_WHY_MAX])
 {
     int error = profile_load(p, detail ? detail : DEFAULT_PROFILE, why, BACKEND_WHY_MAX);
+    if (error && detail && !strpbrk(detail, "/."))
+        suggest_profile(detail, why);
     for (int i = 0; !error && i < o->profile_set_count; i++)
         error = profile_set(p, o->profile_sets[i], why, BACKEND_WHY_MAX);
-    return error;
+    return error ? -EINVAL : 0; /* no such profile, too: the spec is wrong */
 }
 
 static int emul_check(const char *detail, const struct backend_options *o,

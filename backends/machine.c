@@ -1,6 +1,9 @@
 /* machine.c -- see machine.h. */
 #include "backends/machine.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "hw/topology.h"
 #include "model/profile.h"
 
@@ -45,12 +48,19 @@ int machine_cpus(void)
     return topology_cpus();
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct machine_profile *p = a, *q = b;
+    return strcmp(p->name, q->name);
+}
+
 int machine_profiles(const struct machine_profile **profiles)
 {
     static struct machine_profile all[PROFILES_MAX];
     const int count = profile_count() < PROFILES_MAX ? profile_count() : PROFILES_MAX;
     for (int i = 0; i < count; i++)
         profile_builtin(i, &all[i].name, &all[i].summary);
+    qsort(all, (size_t)count, sizeof all[0], by_name);
     *profiles = all;
     return count;
 }

@@ -2,3 +2,14 @@
 house_test(test_fiber test_fiber.c TIMEOUT 60 LIBS backends)
 house_test(test_fiber_ucontext test_fiber.c ${CMAKE_SOURCE_DIR}/backends/fiber.c
     ${CMAKE_SOURCE_DIR}/backends/fiber_ucontext.c TIMEOUT 60)
+
+house_test(test_backend test_backend.c TIMEOUT 60 LIBS backends)
+
+house_test(test_emul test_emul.c TIMEOUT 120 LIBS backends)
+target_compile_definitions(test_emul PRIVATE PM_TARGET=emul)
+
+# Tasks twice: on simulated threads and on real ones.
+house_test(test_task test_task.c TIMEOUT 60 LIBS backends)
+target_compile_definitions(test_task PRIVATE PM_TARGET=emul)
+house_test(test_task_native test_task.c TIMEOUT 60 LIBS backends)
+target_compile_definitions(test_task_native PRIVATE PM_TARGET=native)
