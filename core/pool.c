@@ -45,10 +45,7 @@ struct pool_shared PM *pool_shared(const struct pool *pool)
 
 struct pool_unit PM *pool_unit(const struct pool *pool, uint64_t unit)
 {
-    struct pool_shared PM *shared = pool_shared(pool);
-    const pm_off units = pm_load(&shared->units);
-    struct pool_unit PM *first = pm_at(&pool->dram, units);
-    return first + unit;
+    return pm_at(&pool->dram, pool->unit_table + unit * sizeof(struct pool_unit));
 }
 
 static uint64_t checksum_of(const struct superblock *s)
@@ -62,14 +59,11 @@ static uint64_t checksum_of(const struct superblock *s)
 static int shared_init(struct pool *pool)
 {
     struct pool_shared PM *shared = pool_shared(pool);
-    pool->shared = SHARED_OFFSET;
-    const uint64_t table = (SHARED_OFFSET + sizeof *shared + PM_LINE - 1) / PM_LINE * PM_LINE;
-    const uint64_t end = table + pool->units * sizeof(struct pool_unit);
-    if (end > pool->dram.size)
+    if (pool->dram.size < SHARED_OFFSET + sizeof *shared)
         return -ENOMEM;
-    pm_store(&shared->dram_next, (end + PM_LINE - 1) / PM_LINE * PM_LINE);
-    pm_store(&shared->units, table);
-    return 0;
+    pm_store(&shared->dram_next, SHARED_OFFSET + sizeof *shared);
+    pool->unit_table = pool_dram_alloc(pool, pool->units * sizeof(struct pool_unit));
+    return pool->unit_table ? 0 : -ENOMEM;
 }
 
 int pool_create(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
@@ -136,6 +130,11 @@ static int check_superblock(const struct superblock *s, uint64_t size, char why[
         snprintf(why, POOL_WHY_MAX, "the superblock's layout does not fit its size");
         return -EIO;
     }
+    if (s->root && (s->root < s->first_unit || s->root >= s->first_unit + s->units * POOL_UNIT)) {
+        snprintf(why, POOL_WHY_MAX, "the root 0x%llx lies outside of the pool: it is damaged",
+                 (unsigned long long)s->root);
+        return -EIO;
+    }
     return 0;
 }
 
@@ -156,12 +155,13 @@ static int load_units(struct pool *pool, char why[POOL_WHY_MAX])
             return -EIO;
         }
         struct pool_unit PM *u = pool_unit(pool, unit);
-        pm_store(&u->descriptor, word);
+        const bool stray = kind == POOL_MORE; /* its extent was freed, or never committed */
+        pm_store(&u->descriptor, stray ? pool_descriptor(POOL_FREED, 0, 0, 0) : word);
         for (uint64_t i = 1; i < length; i++) {
             struct pool_unit PM *more = pool_unit(pool, unit + i);
             pm_store(&more->descriptor, pool_descriptor(POOL_MORE, 0, 0, 0));
         }
-        if (kind == POOL_BLOCKS && !pool_block_unit_init(pool, unit)) {
+        if (kind == POOL_BLOCKS && !pool_block_unit_init(pool, unit, POOL_COMMON)) {
             snprintf(why, POOL_WHY_MAX, "the volatile region is too small for this pool");
             return -ENOMEM;
         }
@@ -302,7 +302,9 @@ pm_off pool_extent_alloc(struct pool *pool, uint64_t size, uint8_t tag)
     const uint64_t length = (size - 1) / POOL_UNIT + 1;
     if (length > pool->units)
         return 0;
-    const uint64_t unit = pool_take_units(pool, length, POOL_EXTENT, tag, 0);
+    uint64_t unit = pool_take_units(pool, length, POOL_EXTENT, tag, 0);
+    if (unit == UINT64_MAX && pool_block_give_back(pool))
+        unit = pool_take_units(pool, length, POOL_EXTENT, tag, 0);
     return unit == UINT64_MAX ? 0 : pool_unit_offset(pool, unit);
 }
 
@@ -321,7 +323,7 @@ void pool_extent_free(struct pool *pool, pm_off extent)
         struct pool_unit PM *more = pool_unit(pool, unit + i);
         pm_store_release(&more->descriptor, freed);
     }
-    pm_store(&u->marked, UINT64_C(0));
+    pm_store(&u->marked, 0);
     lock_release(&shared->lock, pool->generation);
 }
 
@@ -344,7 +346,7 @@ void pool_mark_begin(struct pool *pool)
 {
     for (uint64_t unit = 0; unit < pool->units; unit++) {
         struct pool_unit PM *u = pool_unit(pool, unit);
-        pm_store(&u->marked, UINT64_C(0));
+        pm_store(&u->marked, 0);
     }
 }
 
@@ -359,11 +361,22 @@ int pool_mark(struct pool *pool, pm_off block)
         return pool_block_mark(pool, unit, block);
     if (kind != POOL_EXTENT || block != pool_unit_offset(pool, unit))
         return -EIO;
-    const uint64_t before = pm_load(&u->marked);
+    const uint32_t before = pm_load(&u->marked);
     if (before)
         return -EIO;
-    pm_store(&u->marked, UINT64_C(1));
+    pm_store(&u->marked, 1);
     return 0;
+}
+
+/* Nothing of this unit was reached. */
+static bool unit_is_lost(struct pool_unit PM *u)
+{
+    const uint64_t word = pm_load(&u->descriptor);
+    if (pool_kind_of(word) == POOL_EXTENT) {
+        const uint32_t marked = pm_load(&u->marked);
+        return !marked;
+    }
+    return pool_kind_of(word) == POOL_BLOCKS && pool_block_unit_is_empty(u);
 }
 
 uint64_t pool_mark_end(struct pool *pool)
@@ -372,17 +385,13 @@ uint64_t pool_mark_end(struct pool *pool)
     for (uint64_t unit = 0; unit < pool->units; unit++) {
         struct pool_unit PM *u = pool_unit(pool, unit);
         const uint64_t word = pm_load(&u->descriptor);
-        const enum pool_kind kind = pool_kind_of(word);
-        if (kind == POOL_BLOCKS) {
+        if (unit_is_lost(u)) {
+            pool_extent_free(pool, pool_unit_offset(pool, unit));
+            freed += pool_length_of(word) * POOL_UNIT;
+        } else if (pool_kind_of(word) == POOL_BLOCKS) {
             const uint32_t free_count = pm_load(&u->free_count);
             if (free_count)
                 pool_block_list(pool, unit);
-        } else if (kind == POOL_EXTENT) {
-            const uint64_t marked = pm_load(&u->marked);
-            if (!marked) {
-                pool_extent_free(pool, pool_unit_offset(pool, unit));
-                freed += pool_length_of(word) * POOL_UNIT;
-            }
         }
     }
     return freed;

@@ -6,9 +6,10 @@
  *   unit        64 KiB. An extent is a run of units; all its bytes are 256 B-aligned.
  *   descriptor  0: never used (reads as zeroes); else kind, tag, block class and length in one word.
  *               That word is the single committing store of an extent's allocation and free.
- *   block       64 B .. 32 KiB, cut from an extent of one class; which blocks are in use is
+ *   block       64 B .. 32 KiB, cut from a unit of one class; which blocks are in use is
  *               volatile, rebuilt after a restart from what the store says it reaches. Blocks
- *               of a block extent read as zero until they are first allocated.
+ *               read as zeroes until they are first allocated, so what a block's first bytes
+ *               say can be trusted: nobody was here, or the owner was.
  *
  * Durability order
  *   create      everything but the magic, persist; magic (8 B release store), persist.
@@ -24,8 +25,12 @@
  * A lock word holds the generation in its upper 32 bits (lock.h): a word of an older generation is
  * free, so locks that a crash left need no repair.
  *
- * Threads: alloc and free may run at once; create, open, close, mark and audit need the pool to
- * themselves. The allocator's shared state lies in the volatile region.
+ * Threads: alloc, free and locate may run at once; everything else needs the pool to itself. The
+ * allocator's shared state lies in the volatile region, which must read as zeroes at create and
+ * open; workers allocate from lanes of their own (pool_block.h).
+ *
+ * Source: extents and size classes after PMDK's heap (chunks and runs); volatile occupancy rebuilt
+ * from reachability after Bhandari et al., "Makalu" (OOPSLA '16).
  */
 #ifndef CORE_POOL_H
 #define CORE_POOL_H
@@ -51,7 +56,7 @@ struct pool {
     uint32_t generation;     /* of this opening; from 1 */
     uint64_t units;
     pm_off first_unit;
-    pm_off shared; /* in dram: the allocator's locks, lists and unit table (pool_block.h) */
+    pm_off unit_table; /* in dram: what the allocator knows of each unit (pool_block.h) */
 };
 
 #ifdef PM_TARGET
@@ -60,7 +65,8 @@ struct pool {
 int pool_create(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
                 char why[POOL_WHY_MAX]) PM_EXPORT(pool_create);
 
-/* Opens an existing pool. -EINVAL: no pool, another version or size; -EIO: damaged. */
+/* Opens an existing pool. -EINVAL: no pool, another version or size; -EIO: damaged; -ENOMEM. Every
+ * block counts as free until it is marked. */
 int pool_open(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
               char why[POOL_WHY_MAX]) PM_EXPORT(pool_open);
 void pool_close(struct pool *pool) PM_EXPORT(pool_close);
@@ -95,14 +101,14 @@ bool pool_locate(const struct pool *pool, pm_off offset, uint8_t *tag, uint64_t 
 pm_off pool_alloc(struct pool *pool, uint64_t size, uint8_t tag) PM_EXPORT(pool_alloc);
 void pool_free(struct pool *pool, pm_off block) PM_EXPORT(pool_free);
 
-/* Recovery: between begin and end the owner marks every block and extent it reaches; end frees the
- * rest and returns how many bytes of extents that gave back (a block's loss leaves no trace to
- * count). -EIO: marked twice, or not a block. */
+/* Recovery, once after open: between begin and end the owner marks every block and extent it
+ * reaches; end frees the rest and returns how many bytes of whole units that gave back (a single
+ * block's loss leaves no trace to count). -EIO: marked twice, or not a block. */
 void pool_mark_begin(struct pool *pool) PM_EXPORT(pool_mark_begin);
 int pool_mark(struct pool *pool, pm_off block) PM_EXPORT(pool_mark);
 uint64_t pool_mark_end(struct pool *pool) PM_EXPORT(pool_mark_end);
 
-/* Bytes in allocated extents, and in allocated blocks. */
+/* Bytes of units in use, and in *block_bytes those of allocated blocks in them. */
 uint64_t pool_used(const struct pool *pool, uint64_t *block_bytes) PM_EXPORT(pool_used);
 
 /* A piece of the volatile region, zeroed, 64 B-aligned, never given back; 0 when it is full. */
