@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# check_aarch64.sh -- the same event stream on another processor.
+#
+#   check_aarch64.sh ROOT [BINARY]   BINARY: trace_hash as the build under test made it
+#
+# Builds trace_hash for aarch64 (everything but what needs libpmem, which has no cross build), runs it
+# under qemu-user, and compares its line with BINARY's. So fibers work there, and the hash of an ESH
+# run does not depend on the processor. Exit 1: they differ; 3: no cross compiler or no qemu here.
+set -euo pipefail
+
+root=${1:?usage: check_aarch64.sh ROOT [BINARY]}
+binary=${2:-}
+compiler=aarch64-linux-gnu-gcc
+for tool in "$compiler" qemu-aarch64 cmake; do
+    command -v "$tool" >/dev/null ||
+        { echo "check_aarch64: $tool is missing; install gcc-aarch64-linux-gnu, qemu-user" >&2; exit 3; }
+done
+
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+
+cmake -DOUT="$build/profile_builtin.c" -DDIR="$root/model/profiles" \
+      -P "$root/model/embed_profiles.cmake" >/dev/null
+
+core=(pool pool_block epoch esh esh_split esh_bytes esh_recover esh_audit)
+flags=(-std=gnu11 -O2 -ffp-contract=off -fno-strict-aliasing -D_GNU_SOURCE -I"$root" -pthread)
+build_for() { # COMPILER FIBER_SOURCES OUTPUT
+    local cc=$1 fiber=$2 output=$3 name
+    for name in "${core[@]}"; do
+        "$cc" "${flags[@]}" -DPM_TARGET=emul -c "$root/core/$name.c" -o "$build/core_$name.o"
+    done
+    # shellcheck disable=SC2086 # a list of files
+    "$cc" "${flags[@]}" "$root"/model/*.c "$build/profile_builtin.c" "$root"/hw/*.c \
+        "$root"/backends/{backend,backend_emul,backend_dram,arena,emul,emul_sched,emul_task}.c \
+        "$root"/backends/{fiber,native,task_native,machine,device}.c $fiber \
+        "$build"/core_*.o "$root/tests/trace_hash.c" -static -lm -o "$output"
+}
+
+build_for "$compiler" "$root/backends/fiber_assembly.c $root/backends/fiber_aarch64.S" "$build/there"
+there=$(qemu-aarch64 "$build/there")
+if [ -n "$binary" ]; then
+    here=$("$binary")
+else
+    build_for cc "$root/backends/fiber_ucontext.c" "$build/here"
+    here=$("$build/here")
+fi
+echo "aarch64: $there"
+echo "here:    $here"
+[ "$there" = "$here" ]
