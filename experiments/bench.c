@@ -1,0 +1,239 @@
+/* bench.c -- the emulator's own speed, as ratios taken in one run.
+ *
+ *     slowdown           host time of the measured operations emulated / native on dram, one thread
+ *     threads64_over_1   host time per operation with 64 simulated threads / with one (64-core
+ *                        profile)
+ *     host_ns_per_event  host time of the emulated operations / door words they executed
+ *     device             the device model alone, random 64 B accesses over 16 GiB
+ *     added memory       resident bytes of the emulated run less those of the native one, which has
+ *                        the same pool, store and plan
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/device.h"
+#include "core/registry.h"
+#include "experiments/commands.h"
+#include "experiments/console.h"
+#include "experiments/report.h"
+
+enum { BENCH_THREADS = 64, BENCH_DEVICE_ACCESSES = 20000000 };
+
+struct bench {
+    struct known insert_slowdown, read_slowdown, threads64_insert, threads64_read, ns_per_event;
+    struct known device_maccesses, added_memory;
+};
+
+struct bench_events {
+    struct bed *bed;
+    const struct plan *plan;
+    uint64_t count;
+};
+
+static int run_row(const struct options *o, const char *spec, const char *workload, int threads,
+                   struct row *row, char *why)
+{
+    const struct store_ops *esh = registry_find("esh", REGISTRY_NATIVE);
+
+    console_progress("bench: %s on %s, %d thread%s", workload, spec, threads,
+                     threads == 1 ? "" : "s");
+    return runner_row(o, esh, spec, workload_find(workload), threads, 0, NULL, row, why);
+}
+
+static struct known over(double above, double below)
+{
+    if (!(below > 0))
+        return (struct known){.reason = "the clock saw no time pass; give more --operations"};
+    return (struct known){.value = above / below};
+}
+
+static int bench_pair(const struct options *o, const char *workload, struct row *emul,
+                      struct row *dram, char *why)
+{
+    int error = run_row(o, "dram", workload, 1, dram, why);
+    return error ? error : run_row(o, "emul:optane-100", workload, 1, emul, why);
+}
+
+static int bench_threads(const struct options *o, const char *workload, struct known *result,
+                         char *why)
+{
+    struct options wide = *o;
+    struct row one, many;
+
+    wide.profile_sets[0] = "cores=64";
+    wide.profile_set_count = 1;
+    int error = run_row(&wide, "emul:optane-100", workload, 1, &one, why);
+    if (!error)
+        error = run_row(&wide, "emul:optane-100", workload, BENCH_THREADS, &many, why);
+    if (!error)
+        *result = over(many.host_seconds, one.host_seconds);
+    return error;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void count_event(void *arg, const struct backend_event *e)
+{
+    struct bench_events *events = arg;
+    (void)e;
+    events->count++;
+}
+
+/* The events of the operations that runner_row() timed: the same seed gives the same operations. */
+static int count_events(const struct options *o, uint64_t *count, char *why)
+{
+    const struct store_ops *native = registry_find("esh", REGISTRY_NATIVE);
+    struct bed_plan bed_plan;
+    struct bed bed;
+    struct plan plan = {0};
+    struct bench_events events = {0};
+    struct crew *crew = calloc(1, sizeof *crew);
+    const uint64_t records = o->records < 100000 ? o->records : 100000;
+    int error = crew ? runner_plan(o, native, "emul:optane-100", 1, o->seed, NULL, &bed_plan, why)
+                     : -ENOMEM;
+
+    if (!error) {
+        bed_plan.records = records;
+        bed_plan.config.records_hint = records + o->operations;
+        bed_plan.backend.pool_bytes =
+            native->pool_bytes(&bed_plan.config, records + o->operations, 8, 8) + (64 << 20);
+        error = plan_make(&plan, workload_find("insert"), KEYS_UNIFORM, 0, records, o->operations, 1,
+                          o->seed);
+    }
+    if (!error)
+        error = bed_open(&bed, &bed_plan, why);
+    if (!error) {
+        *crew = (struct crew){.bed = &bed,
+                              .plan = &plan,
+                              .ops = registry_find("esh", REGISTRY_EMUL),
+                              .target = TARGET_EMUL};
+        backend_trace(bed.backend, count_event, &events);
+        error = crew_run(crew, why);
+        backend_trace(bed.backend, NULL, NULL);
+        bed_close(&bed);
+    }
+    plan_free(&plan);
+    free(crew);
+    *count = events.count;
+    return error;
+}
+
+static int bench_events(const struct options *o, struct known *result, char *why)
+{
+    struct options small = *o;
+    struct row row;
+    uint64_t events = 0;
+
+    if (small.records > 100000)
+        small.records = 100000;
+    if (small.operations > 200000)
+        small.operations = 200000;
+    int error = run_row(&small, "emul:optane-100", "insert", 1, &row, why);
+    if (!error)
+        error = count_events(&small, &events, why);
+    if (!error)
+        *result = over(row.host_seconds * 1e9, (double)events);
+    return error;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static struct known added_memory(const struct row *emul, const struct row *dram)
+{
+    if (!emul->resident_bytes || !dram->resident_bytes)
+        return (struct known){.reason = "/proc/self/statm cannot be read"};
+    if (emul->resident_bytes < dram->resident_bytes)
+        return (struct known){.reason = "the emulated run was smaller: memory freed in between"};
+    return (struct known){.value = (double)(emul->resident_bytes - dram->resident_bytes)};
+}
+
+static int bench_all(const struct options *o, struct bench *b, char *why)
+{
+    struct row emul, dram;
+    double ns = 0;
+    int error = bench_pair(o, "insert", &emul, &dram, why);
+
+    if (error)
+        return error;
+    b->insert_slowdown = over(emul.host_seconds, dram.host_seconds);
+    b->added_memory = added_memory(&emul, &dram);
+    error = bench_pair(o, "read", &emul, &dram, why);
+    if (error)
+        return error;
+    b->read_slowdown = over(emul.host_seconds, dram.host_seconds);
+    error = bench_threads(o, "insert", &b->threads64_insert, why);
+    if (!error)
+        error = bench_threads(o, "read", &b->threads64_read, why);
+    if (!error)
+        error = bench_events(o, &b->ns_per_event, why);
+    console_progress("bench: the device alone");
+    if (!error)
+        error = device_random("optane-100", UINT64_C(16) << 30, BENCH_DEVICE_ACCESSES, o->seed, &ns,
+                              why, BACKEND_WHY_MAX);
+    if (!error)
+        b->device_maccesses = over(1e3, ns);
+    return error;
+}
+
+static void print_json(FILE *out, const struct options *o, const struct bench *b)
+{
+    struct json_object *object = json_object_new_object(), *reasons = json_object_new_object();
+
+    json_object_object_add(object, "schema", json_object_new_int(1));
+    json_object_object_add(object, "records", json_object_new_uint64(o->records));
+    json_object_object_add(object, "operations", json_object_new_uint64(o->operations));
+    report_known(object, reasons, "insert_slowdown", &b->insert_slowdown);
+    report_known(object, reasons, "read_slowdown", &b->read_slowdown);
+    report_known(object, reasons, "threads64_over_1_insert", &b->threads64_insert);
+    report_known(object, reasons, "threads64_over_1_read", &b->threads64_read);
+    report_known(object, reasons, "host_ns_per_event", &b->ns_per_event);
+    report_known(object, reasons, "device_random_maccesses_per_s", &b->device_maccesses);
+    report_known(object, reasons, "added_memory_bytes", &b->added_memory);
+    json_object_object_add(object, "reasons", reasons);
+    json_object_object_add(object, "environment", report_environment());
+    report_json_object(out, object);
+}
+
+static void print_line(FILE *out, const char *name, const struct known *k, double scale,
+                       const char *unit)
+{
+    if (k->reason)
+        fprintf(out, "  %-34s unknown: %s\n", name, k->reason);
+    else
+        fprintf(out, "  %-34s %.2f %s\n", name, k->value * scale, unit);
+}
+
+static void print_table(FILE *out, const struct options *o, const struct bench *b)
+{
+    fprintf(out, "esh, 8-byte pairs, %" PRIu64 " records, %" PRIu64 " operations\n", o->records,
+            o->operations);
+    print_line(out, "insert, emulated / native", &b->insert_slowdown, 1, "x host time");
+    print_line(out, "read, emulated / native", &b->read_slowdown, 1, "x host time");
+    print_line(out, "insert, 64 threads / 1", &b->threads64_insert, 1, "x host time per operation");
+    print_line(out, "read, 64 threads / 1", &b->threads64_read, 1, "x host time per operation");
+    print_line(out, "one event (inserts)", &b->ns_per_event, 1, "ns host time");
+    print_line(out, "device alone, random 64 B", &b->device_maccesses, 1, "M accesses/s");
+    print_line(out, "memory added by the emulator", &b->added_memory, 1.0 / (1 << 20), "MiB");
+}
+
+int command_bench(const struct options *o, FILE *out, char *why)
+{
+    struct bench b = {0};
+
+    if (o->word_count) {
+        snprintf(why, BACKEND_WHY_MAX, "bench takes no word, not '%s'; leave it out", o->words[0]);
+        return -EINVAL;
+    }
+    int error = bench_all(o, &b, why);
+    console_clear();
+    if (error)
+        return error;
+    if (o->format == FORMAT_JSON)
+        print_json(out, o, &b);
+    else
+        print_table(out, o, &b);
+    return 0;
+}
