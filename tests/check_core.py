@@ -72,7 +72,8 @@ def check_words(path, toks):
 # ---- the mark -----------------------------------------------------------------------------------
 
 def marked_names(toks):
-    """Names declared as pointers with the mark: `struct bucket PM *from, *to`."""
+    """Names declared as pointers with the mark: `struct bucket PM *from, *to`. Not `PM **out`:
+    that is ordinary memory which holds such a pointer."""
     names = set()
     for i, t in enumerate(toks):
         if t.text != "PM" or i + 1 >= len(toks) or toks[i + 1].text != "*":
@@ -147,8 +148,9 @@ def check_marks(path, body, marked):
             for argument in split(body[i + 2:closing(body, i + 1)], {","}):
                 if leads_through(argument, marked):
                     yield f"{path}:{t.line}: {t.text}() of a PM pointer; use pm_read or pm_write"
-        if before == "*" and i + 1 < len(body) and body[i + 1].text == "=" and \
-                not declared_marked(body, i) and t.text not in marked.names:
+        if before == "*" and i > 1 and is_name(body[i - 2].text) and \
+                body[i + 1:i + 2] and body[i + 1].text == "=" and \
+                body[i - 2].text not in CONTROL and not declared_marked(body, i):
             value = split(body[i + 2:], {";", ","})[:1]
             if value and leads_through(value[0], marked):
                 yield f"{path}:{t.line}: {t.text} = ...: a plain pointer takes a PM pointer"
@@ -348,6 +350,13 @@ static uint64_t peek(struct bucket PM *b, int i)
     const uint64_t value = pm_load(&b->slots[i]); /* pm_load(x) + pm_load(y): a comment */
     return value ? pm_load(&b->lock) : pm_load_acquire(&b->slots[0]);
 }
+static void point(struct bucket PM *b, struct bucket PM **out)
+{
+    if (!*out)
+        *out = b;
+    else
+        *out = &b[1];
+}
 static uint64_t deep(struct table *t, uint64_t x)
 {
     struct bucket PM *b = &t->home[x], *c = find(t, x);
@@ -383,7 +392,7 @@ static void f(struct bucket PM *b, struct bucket PM *c, struct table *t, uint64_
 BAD = [
     "uint64_t *s = b->slots;", "g(b->slots);", "s = t->home->slots;", "x = b->lock;", "x = *b;",
     "b[1].lock = 0;", "s = (uint64_t *)b;", "memcpy(&x, &b->lock, 8);", "memset(b, 0, 8);",
-    "uint64_t *p = &b->lock;", "x = t->home[0].lock;",
+    "uint64_t *p = &b->lock;", "const uint64_t *p = t->home;", "x = t->home[0].lock;",
     "x = pm_load(&b->lock) + pm_load(&c->lock);", "g(pm_load(&b->lock), pm_load(&c->lock));",
     "x = peek(b) * peek2(c);", "pm_store(&b->lock, pm_load(&c->lock));",
     "pm_store(&b->lock, peek2(c));", "struct pair p = {peek(b), peek(c)};",
