@@ -444,6 +444,36 @@ bool pool_locate(const struct pool *pool, pm_off offset, uint8_t *tag, uint64_t 
     return true;
 }
 
+/* ---- stores of one extent ------------------------------------------------------------------------- */
+
+int pool_single_make(struct pool *pool, const char *name, uint64_t size)
+{
+    char owner[POOL_NAME_MAX] = "";
+    snprintf(owner, sizeof owner, "%s", name);
+    const pm_off extent = pool_extent_alloc(pool, size, 1);
+    if (!extent)
+        return -ENOSPC;
+    pool_set_root(pool, owner, extent);
+    return 0;
+}
+
+int pool_single_find(struct pool *pool, const char *name, pm_off *extent, uint64_t *size)
+{
+    char owner[POOL_NAME_MAX];
+    *extent = pool_root(pool, owner);
+    if (!*extent || strcmp(owner, name) != 0)
+        return -EINVAL;
+    pool_mark_begin(pool);
+    const int error = pool_mark(pool, *extent);
+    if (error)
+        return error;
+    pool_mark_end(pool);
+    struct pool_unit PM *u = pool_unit(pool, (*extent - pool->first_unit) / POOL_UNIT);
+    const uint64_t word = pm_load(&u->descriptor);
+    *size = pool_length_of(word) * POOL_UNIT;
+    return pool_kind_of(word) == POOL_EXTENT ? 0 : -EIO;
+}
+
 /* ---- the volatile region -------------------------------------------------------------------------- */
 
 pm_off pool_dram_alloc(struct pool *pool, uint64_t size)

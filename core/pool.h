@@ -76,6 +76,14 @@ void pool_set_root(struct pool *pool, const char name[POOL_NAME_MAX], pm_off roo
     PM_EXPORT(pool_set_root);
 pm_off pool_root(struct pool *pool, char name[POOL_NAME_MAX]) PM_EXPORT(pool_root);
 
+/* For a store that is one extent: makes it and names it the root, -ENOSPC if it does not fit. Finds
+ * it again, with its size in whole units, and frees all else: -EINVAL if the pool is not name's,
+ * -EIO if the root is no extent. */
+int pool_single_make(struct pool *pool, const char *name, uint64_t size)
+    PM_EXPORT(pool_single_make);
+int pool_single_find(struct pool *pool, const char *name, pm_off *extent, uint64_t *size)
+    PM_EXPORT(pool_single_find);
+
 /* An extent of at least size bytes, read as zeroes; 0 when the pool is full. tag: 1..
  * POOL_TAG_MAX, the owner's own number, by which it finds its extents again. */
 pm_off pool_extent_alloc(struct pool *pool, uint64_t size, uint8_t tag)

@@ -59,6 +59,15 @@ struct bytes {
 
 typedef int store_visit(void *arg, struct bytes key, struct bytes value); /* nonzero stops */
 
+/* A visit that counts records: arg is a uint64_t. */
+static inline int store_count(void *arg, struct bytes key, struct bytes value)
+{
+    uint64_t *count = arg;
+    (void)key, (void)value;
+    ++*count;
+    return 0;
+}
+
 struct store_ops {
     const char *name, *summary;
     const struct store_parameter *parameters; /* ends with a NULL name */
