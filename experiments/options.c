@@ -95,7 +95,7 @@ static int read_on(struct options *o, const char *text, struct fault *f)
     while ((item = next_item(o, &text))) {
         if (o->on_count == OPTIONS_LIST_MAX)
             return too_many("--on", f);
-        o->on[o->on_count++] = item;
+        o->on[o->on_count++] = strcmp(item, "emul") == 0 ? "emul:optane-100" : item;
     }
     return 0;
 }

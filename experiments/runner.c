@@ -364,6 +364,7 @@ int runner_row(const struct options *o, const struct store_ops *store, const cha
     if (error)
         return error;
     row->backend = strncmp(spec, "emul", 4) == 0 ? "emul" : "dram";
+    snprintf(row->profile, sizeof row->profile, "%s", strchr(spec, ':') ? strchr(spec, ':') + 1 : "");
     row->skipped = workload_cannot(workload, store, m.plan.feed.fixed);
     if (row->skipped)
         return 0;
@@ -423,6 +424,20 @@ static int find_stores(const struct options *o, struct stores *stores, char *why
     return 0;
 }
 
+/* A kind of backend that is nearly right is suggested; the rest is backend_check()'s. */
+static int check_kind(const char *spec, char *why)
+{
+    static const char *const kinds[] = {"emul", "dram"};
+    char kind[64];
+
+    snprintf(kind, sizeof kind, "%.*s", (int)strcspn(spec, ":"), spec);
+    const char *near = nearest_name(kind, kinds, 2);
+    if (!near || strcmp(near, kind) == 0)
+        return 0;
+    snprintf(why, BACKEND_WHY_MAX, "there is no backend '%s'; did you mean '%s'?", kind, near);
+    return -EINVAL;
+}
+
 /* Everything that can be refused before the first row is. */
 static int check_all(const struct options *o, const struct stores *stores, char *why)
 {
@@ -441,6 +456,8 @@ static int check_all(const struct options *o, const struct stores *stores, char 
             for (int t = 0; t < o->thread_count; t++) {
                 int error = runner_plan(o, stores->ops[s], o->on[b], o->threads[t], o->seed, NULL,
                                         &plan, why);
+                if (!error)
+                    error = check_kind(o->on[b], why);
                 if (!error)
                     error = backend_check(o->on[b], &plan.backend, why);
                 if (error)
