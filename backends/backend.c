@@ -31,7 +31,8 @@ static int find_kind(const char *spec, const struct backend_ops **ops, const cha
             continue;
         *ops = kinds[i];
         if (*detail && !kinds[i]->takes_detail) {
-            snprintf(why, BACKEND_WHY_MAX, "backend '%s' takes nothing after the colon", kinds[i]->kind);
+            snprintf(why, BACKEND_WHY_MAX, "backend '%s' takes nothing after the colon",
+                     kinds[i]->kind);
             return -EINVAL;
         }
         return 0;
@@ -103,7 +104,7 @@ struct pm_region *backend_volatile(struct backend *b)
     return &b->arena.dram;
 }
 
-/* ---- real threads ------------------------------------------------------------------------------- */
+/* ---- real threads -------------------------------------------------------------------------- */
 
 struct crew {
     struct backend *backend;
@@ -144,9 +145,10 @@ static void *hand_main(void *arg)
     h->start = host_now();
     c->worker(c->arg, h->self);
     h->end = host_now();
-    __atomic_fetch_add(&c->backend->counted.flush_lines, native_counts.flush_lines, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&c->backend->counted.stream_lines, native_counts.stream_lines, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&c->backend->counted.fences, native_counts.fences, __ATOMIC_RELAXED);
+    struct counted *sum = &c->backend->counted;
+    __atomic_fetch_add(&sum->flush_lines, native_counts.flush_lines, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&sum->stream_lines, native_counts.stream_lines, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&sum->fences, native_counts.fences, __ATOMIC_RELAXED);
     return NULL;
 }
 
@@ -236,7 +238,7 @@ int backend_run(struct backend *b, enum target target, int threads,
     return error;
 }
 
-/* ---- the measured window -------------------------------------------------------------------------- */
+/* ---- the measured window ------------------------------------------------------------------- */
 
 void window_known(struct window *w, const char *name, uint64_t value, const char *source)
 {

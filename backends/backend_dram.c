@@ -16,7 +16,8 @@ static int dram_check(const char *detail, const struct backend_options *o,
         return -EINVAL;
     }
     if (o->node > 0 || o->memory_node > 0) {
-        snprintf(why, BACKEND_WHY_MAX, "placing threads or memory on a node works in emulation only");
+        snprintf(why, BACKEND_WHY_MAX,
+                 "dram cannot place threads or memory on a node; leave --node out, or use emul");
         return -ENODEV;
     }
     return 0;

@@ -45,7 +45,7 @@ static void suggest_profile(const char *name, char why[BACKEND_WHY_MAX])
         if (distance(name, profiles[i].name) < distance(name, best))
             best = profiles[i].name;
     snprintf(why, BACKEND_WHY_MAX,
-             "there is no profile '%.64s'; the nearest is %s, and a file's name needs a slash or a dot",
+             "there is no profile '%.64s'; the nearest is %s (a file's name needs a slash or a dot)",
              name, best);
 }
 
@@ -79,7 +79,8 @@ static int emul_check(const char *detail, const struct backend_options *o,
         return -EINVAL;
     }
     if (o->memory_node > 0) {
-        snprintf(why, BACKEND_WHY_MAX, "memory lies on node 0 in emulation; use --node for the threads");
+        snprintf(why, BACKEND_WHY_MAX,
+                 "memory lies on node 0 in emulation; use --node to move the threads instead");
         return -EINVAL;
     }
     return 0;

@@ -113,7 +113,7 @@ static void trace_end(const struct trace *t, const char *word, const void *p, si
         }                                                                                          \
     } while (0)
 
-/* ---- loads and stores --------------------------------------------------------------------------- */
+/* ---- loads and stores ---------------------------------------------------------------------- */
 
 /* An access of at most a line's size; two lines when it straddles. */
 static inline void access_bytes(const void *p, size_t size, enum access kind)
@@ -179,7 +179,7 @@ void emul_prefetch(const void *p, const struct pm_site *site)
           (take_turn(), model_prefetch(emulator.model, emulator.self->core, line_of(p))));
 }
 
-/* ---- persisting --------------------------------------------------------------------------------- */
+/* ---- persisting ---------------------------------------------------------------------------- */
 
 void emul_stream(void *p, const void *src, size_t size, const struct pm_site *site)
 {
@@ -202,8 +202,8 @@ void emul_flush(const void *p, size_t size, const struct pm_site *site)
     const uint64_t first = line_of(p);
     const uint64_t last = line_of((const char *)p + size - 1);
     for (uint64_t line = first; line <= last; line++) {
-        const uintptr_t start = ((uintptr_t)p & ~(uintptr_t)(PM_LINE - 1)) + (line - first) * PM_LINE;
-        EVENT("flush", (const void *)start, PM_LINE, site,
+        const uintptr_t inside = (uintptr_t)p + (line - first) * PM_LINE;
+        EVENT("flush", (const void *)(inside & ~(uintptr_t)(PM_LINE - 1)), PM_LINE, site,
               (take_turn(), model_flush(emulator.model, emulator.self->core, line)));
     }
 }
@@ -213,7 +213,7 @@ void emul_fence(const struct pm_site *site)
     EVENT("fence", NULL, 0, site, model_fence(emulator.model, emulator.self->core));
 }
 
-/* ---- waiting and computing ------------------------------------------------------------------------ */
+/* ---- waiting and computing ----------------------------------------------------------------- */
 
 void emul_at(const struct pm_site *site)
 {

@@ -22,7 +22,7 @@ uint64_t emulator_key(const struct worker *w)
     return key_of(core_now(w->core), w->number);
 }
 
-/* ---- the heap ------------------------------------------------------------------------------------- */
+/* ---- the heap ------------------------------------------------------------------------------ */
 
 static void sift_up(int i)
 {
@@ -85,7 +85,7 @@ void emulator_remove(struct worker *w)
         }
 }
 
-/* ---- switching ------------------------------------------------------------------------------------ */
+/* ---- switching ----------------------------------------------------------------------------- */
 
 static void switch_to(struct worker *to)
 {
@@ -135,7 +135,7 @@ static void leave_for_control(void)
     fiber_switch(self->fiber, emulator.control);
 }
 
-/* ---- deadlock --------------------------------------------------------------------------------------- */
+/* ---- deadlock ------------------------------------------------------------------------------ */
 
 /* "pool + 0x40": what stays the same from run to run. */
 static const char *place(const void *p, char *text, size_t size)
@@ -230,7 +230,7 @@ void emulator_sleep(void)
     switch_to(pop());
 }
 
-/* ---- workers ---------------------------------------------------------------------------------------- */
+/* ---- workers ------------------------------------------------------------------------------- */
 
 static void worker_main(void *arg)
 {

@@ -3,13 +3,13 @@
  *     ready workers: a heap of (clock, number), smallest first; the running one is not in it
  *     sleeping ones: in the heap too when their wait has an end, under the instant of that end
  *
- * One emulator is open at a time: an event has no room for a handle. Until emulator_run(), and after
- * it, the calling thread is worker 0 on the first core; only a run can have tasks.
+ * One emulator is open at a time: an event has no room for a handle. Outside emulator_run() the
+ * calling thread is worker 0 on the first core; only a run can have tasks.
  *
  * Workers that share a core share its clock and take turns event by event.
  *
- * Stuck: all sleep and no time limit will wake them; or, for IDLE_PAUSES_MAX turns of waiting loops,
- * nobody stored, nobody sleeps with a limit, and every worker that is awake did nothing but wait.
+ * Stuck: all sleep and no time limit will wake them; or, for IDLE_PAUSES_MAX turns of waiting
+ * loops, nobody stored, nobody sleeps with a limit, and whoever is awake did nothing but wait.
  *
  * Threads: one host thread.
  */

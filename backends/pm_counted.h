@@ -13,7 +13,7 @@
 #undef pm_fence
 
 #define pm_stream(p, src, n)                                                                       \
-    (native_counts.stream_lines += native_lines((uintptr_t)(p), (n)),                                       \
+    (native_counts.stream_lines += native_lines((uintptr_t)(p), (n)),                              \
      (void)pmem_memcpy(PM_NAKED_(p), (src), (n), PMEM_F_MEM_NONTEMPORAL | PMEM_F_MEM_NODRAIN))
 #define pm_flush(p, n)                                                                             \
     (native_counts.flush_lines += native_lines((uintptr_t)(p), (n)), pmem_flush(PM_NAKED_(p), (n)))

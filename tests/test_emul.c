@@ -48,7 +48,7 @@ static uint64_t next_random(uint64_t *state)
     return *state >> 33;
 }
 
-/* ---- determinism and turns ------------------------------------------------------------------------- */
+/* ---- determinism and turns ----------------------------------------------------------------- */
 
 static void hash_event(void *arg, const struct backend_event *e)
 {
@@ -168,7 +168,7 @@ Test(emul, hits_run_ahead_within_the_bound)
     backend_close(p.b);
 }
 
-/* ---- shared memory ----------------------------------------------------------------------------------- */
+/* ---- shared memory ------------------------------------------------------------------------- */
 
 struct shared {
     struct backend *b;
@@ -266,7 +266,7 @@ Test(emul, a_long_wait_for_a_sleeper_with_a_limit_is_no_deadlock)
     backend_close(b);
 }
 
-/* ---- what an event says -------------------------------------------------------------------------------- */
+/* ---- what an event says -------------------------------------------------------------------- */
 
 struct seen {
     struct backend_event last;
@@ -366,7 +366,7 @@ Test(emul, node_puts_workers_on_the_other_socket)
     cr_assert(far.latency_ps[0] > near.latency_ps[0] + 50000);
 }
 
-/* ---- the measured window --------------------------------------------------------------------------------- */
+/* ---- the measured window ------------------------------------------------------------------- */
 
 static uint64_t counter(const struct window *w, const char *name)
 {
@@ -422,8 +422,8 @@ Test(emul, what_a_window_leaves_dirty_is_its_residual)
     cr_assert_eq(counter(&eager, "fences"), 1);
     cr_assert_eq(counter(&eager, "imc_write_bytes"), 6400);
     cr_assert_eq(eager.residual_imc_write_bytes, 0);
-    cr_assert_eq(counter(&eager, "media_write_bytes") + eager.residual_media_write_bytes, 25600, "%lu + %lu",
-                 (unsigned long)counter(&eager, "media_write_bytes"),
+    cr_assert_eq(counter(&eager, "media_write_bytes") + eager.residual_media_write_bytes, 25600,
+                 "%lu + %lu", (unsigned long)counter(&eager, "media_write_bytes"),
                  (unsigned long)eager.residual_media_write_bytes);
     cr_assert(eager.elapsed_ps > 0);
     backend_close(b);
