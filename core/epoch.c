@@ -86,8 +86,8 @@ static uint64_t oldest_inside(const struct epoch *e)
     return oldest;
 }
 
-/* Frees a chunk's blocks retired before oldest; keeps the others, in front. */
-static void reclaim_chunk(struct epoch *e, struct limbo_chunk PM *chunk, uint64_t oldest)
+/* Frees a chunk's blocks retired before oldest; keeps the others, in front. How many it freed. */
+static uint64_t reclaim_chunk(struct epoch *e, struct limbo_chunk PM *chunk, uint64_t oldest)
 {
     const uint64_t count = pm_load(&chunk->count);
     uint64_t kept = 0;
@@ -103,17 +103,19 @@ static void reclaim_chunk(struct epoch *e, struct limbo_chunk PM *chunk, uint64_
         kept++;
     }
     pm_store(&chunk->count, kept);
+    return count - kept;
 }
 
-/* Walks one worker's limbo; chunks that empty become spare. */
-static void reclaim(struct epoch *e, struct epoch_worker PM *worker, uint64_t oldest)
+/* Walks one worker's limbo; chunks that empty become spare. How many blocks it freed. */
+static uint64_t reclaim(struct epoch *e, struct epoch_worker PM *worker, uint64_t oldest)
 {
+    uint64_t freed = 0;
     pm_off kept = 0;
     pm_off offset = pm_load(&worker->limbo);
     while (offset) {
         struct limbo_chunk PM *chunk = pm_at(&e->pool->dram, offset);
         const pm_off next = pm_load(&chunk->next);
-        reclaim_chunk(e, chunk, oldest);
+        freed += reclaim_chunk(e, chunk, oldest);
         const uint64_t left = pm_load(&chunk->count);
         const pm_off spare = pm_load(&worker->spare);
         pm_store(&chunk->next, left ? kept : spare);
@@ -124,6 +126,7 @@ static void reclaim(struct epoch *e, struct epoch_worker PM *worker, uint64_t ol
         offset = next;
     }
     pm_store(&worker->limbo, kept);
+    return freed;
 }
 
 /* A chunk with room at the head of the worker's limbo; 0 if there is none to be had. */
@@ -172,6 +175,13 @@ void epoch_retire(struct epoch *e, pm_off block)
     pm_store(&worker->retired, retired);
     if (retired % RECLAIM_EVERY == 0)
         reclaim(e, worker, oldest_inside(e));
+}
+
+bool epoch_reclaim(struct epoch *e)
+{
+    struct epoch_worker PM *worker = worker_of(e);
+    const uint64_t oldest = oldest_inside(e);
+    return reclaim(e, worker, oldest) != 0;
 }
 
 void epoch_fini(struct epoch *e)

@@ -36,6 +36,9 @@ void epoch_leave(struct epoch *e) PM_EXPORT(epoch_leave);
 /* block was allocated by pool_alloc, and is unlinked durably. If the volatile region has no room
  * for the list any more, the block is lost until the pool is opened again. */
 void epoch_retire(struct epoch *e, pm_off block) PM_EXPORT(epoch_retire);
+/* Frees what this worker has in limbo and no reader can see any more: for when the pool is full,
+ * since retiring alone looks only now and then. True if it freed something. */
+bool epoch_reclaim(struct epoch *e) PM_EXPORT(epoch_reclaim);
 #endif
 
 #endif

@@ -47,7 +47,9 @@ static struct esh_key bytes_key(const struct store *s, struct bytes key)
 static pm_off write_blob(struct store *s, struct bytes key, struct bytes value)
 {
     const uint64_t size = sizeof(struct esh_blob) + key.size + value.size;
-    const pm_off offset = pool_alloc(s->pool, size, ESH_TAG_BLOB);
+    pm_off offset = pool_alloc(s->pool, size, ESH_TAG_BLOB);
+    if (!offset && epoch_reclaim(&s->epoch))
+        offset = pool_alloc(s->pool, size, ESH_TAG_BLOB);
     if (!offset)
         return 0;
     struct esh_blob PM *blob = pm_at(&s->pool->memory, offset);
