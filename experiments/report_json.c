@@ -191,6 +191,8 @@ static struct json_object *settings_array(const struct options *o)
 
 void report_json_object(FILE *out, struct json_object *object)
 {
+    /* 15 digits: every double of ours, without the noise of the last bit. */
+    json_c_set_serialization_double_format("%.15g", JSON_C_OPTION_GLOBAL);
     fputs(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY |
                                                      JSON_C_TO_STRING_NOSLASHESCAPE),
           out);
