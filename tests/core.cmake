@@ -1,0 +1,16 @@
+# Rooms of core/ alone: each test is compiled for both targets and runs on an emulated machine.
+foreach(target native emul)
+    foreach(room pool epoch)
+        house_test(test_${room}_${target} test_${room}.c TIMEOUT 120
+            LIBS core_${target} backends PkgConfig::PMEM)
+        target_compile_definitions(test_${room}_${target} PRIVATE PM_TARGET=${target})
+    endforeach()
+endforeach()
+
+# Every store of the registry on every target.
+set(ALL_CORE core core_native core_counted core_emul)
+house_test(test_store test_store.c TIMEOUT 300 LIBS ${ALL_CORE} backends)
+house_test(test_store_long test_store.c LONG TIMEOUT 3000 LIBS ${ALL_CORE} backends)
+if(TARGET test_store_long)
+    target_compile_definitions(test_store_long PRIVATE OPERATIONS=10000000)
+endif()
