@@ -40,11 +40,14 @@ static inline void access_line(const void *p, uint64_t line, enum access kind)
     struct core *c = emulator.self->core;
     if (c->now_ps > emulator.run_ahead_ps)
         emulator_yield(); /* before the caches are looked at: they are as they are at our instant */
-    if (core_try(c, line, kind))
+    if (core_try_l1(c, line, kind))
+        return;
+    __builtin_prefetch(p); /* the program's own access comes when the model's is done */
+    model_expect(emulator.model, c, line);
+    if (core_try_l2(c, line, kind))
         return;
     core_reserve(c, kind);
     if (overdue()) {
-        __builtin_prefetch(p); /* here by the time it is our turn */
         emulator_yield();
         if (emulator.cores_shared)
             core_reserve(c, kind); /* a core's other worker may have taken the line fill */

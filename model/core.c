@@ -104,6 +104,13 @@ static uint64_t tags_line(const struct tags *t, uint64_t neighbour, uint32_t tag
     return (uint64_t)(tag >> 2) << t->shift | (neighbour & t->mask);
 }
 
+uint64_t core_victim(const struct core *c, uint64_t line)
+{
+    uint32_t last = tags_set(&c->l2, line)[c->l2.ways - 1];
+
+    return (last & 3) == LINE_INVALID ? CORE_NO_LINE : tags_line(&c->l2, line, last);
+}
+
 /* What falls out of L1 is still in L2, which must learn that it is dirty. */
 static void fill_l1(struct core *c, uint64_t line, enum line_state state)
 {
@@ -156,8 +163,12 @@ bool core_try_l2(struct core *c, uint64_t line, enum access kind)
 
 enum line_state core_state(const struct core *c, uint64_t line)
 {
-    int l1 = tags_find(&c->l1, line), l2 = tags_find(&c->l2, line);
-    enum line_state state = l2 < 0 ? LINE_INVALID : tags_set(&c->l2, line)[l2] & 3;
+    int l2 = tags_find(&c->l2, line);
+
+    if (l2 < 0)
+        return LINE_INVALID; /* L2 includes L1 */
+    int l1 = tags_find(&c->l1, line);
+    enum line_state state = tags_set(&c->l2, line)[l2] & 3;
 
     if (l1 >= 0 && (tags_set(&c->l1, line)[l1] & 3) > state)
         state = tags_set(&c->l1, line)[l1] & 3;
@@ -180,7 +191,11 @@ static enum line_state lower(struct tags *t, uint64_t line, enum line_state stat
 
 enum line_state core_lower(struct core *c, uint64_t line, enum line_state state)
 {
-    enum line_state l1 = lower(&c->l1, line, state), l2 = lower(&c->l2, line, state);
+    enum line_state l2 = lower(&c->l2, line, state);
+
+    if (l2 == LINE_INVALID)
+        return LINE_INVALID; /* L2 includes L1 */
+    enum line_state l1 = lower(&c->l1, line, state);
 
     return l1 > l2 ? l1 : l2;
 }

@@ -101,6 +101,9 @@ uint64_t core_host_bytes(const struct core *c);
 /* The miss path's view of the private caches. */
 enum line_state core_state(const struct core *c, uint64_t line);
 
+/* The line that L2 would give up for this one, or CORE_NO_LINE. */
+uint64_t core_victim(const struct core *c, uint64_t line);
+
 /* Puts a line into L1 and L2. What L2 had to give up: the line, or CORE_NO_LINE, and its state. */
 uint64_t core_fill(struct core *c, uint64_t line, enum line_state state, enum line_state *gone);
 /* The same for L2 only, as the prefetcher does. */
@@ -185,12 +188,12 @@ static inline void core_hit(struct core *c, uint64_t line, enum access kind, enu
     c->answer = (struct answer){.stage = stage, .done_ps = done};
 }
 
-static inline bool core_try(struct core *c, uint64_t line, enum access kind)
+static inline bool core_try_l1(struct core *c, uint64_t line, enum access kind)
 {
     int way = tags_find(&c->l1, line);
 
     if (way < 0)
-        return core_try_l2(c, line, kind);
+        return false;
     uint32_t *set = tags_set(&c->l1, line);
 
     c->walk_ps = 0;
@@ -203,6 +206,11 @@ static inline bool core_try(struct core *c, uint64_t line, enum access kind)
         tags_touch(set, way);
     core_hit(c, line, kind, STAGE_L1, c->l1_hit_ps);
     return true;
+}
+
+static inline bool core_try(struct core *c, uint64_t line, enum access kind)
+{
+    return core_try_l1(c, line, kind) || core_try_l2(c, line, kind);
 }
 
 #endif

@@ -28,9 +28,20 @@ void llc_destroy(struct llc *l)
     free(l->set);
 }
 
+/* line / sets; the remainder is the set. */
+static uint64_t quotient_of(const struct llc *l, uint64_t line)
+{
+    return (uint64_t)(((wide)line * l->reciprocal) >> 64);
+}
+
+void llc_expect(const struct llc *l, uint64_t line)
+{
+    __builtin_prefetch(&l->set[line - quotient_of(l, line) * l->sets], 1);
+}
+
 struct llc_place llc_find(const struct llc *l, uint64_t line)
 {
-    uint64_t quotient = (uint64_t)(((wide)line * l->reciprocal) >> 64);
+    const uint64_t quotient = quotient_of(l, line);
     struct llc_place p = {
         .set = &l->set[line - quotient * l->sets],
         .tag = (uint32_t)(quotient + 1) << 2,

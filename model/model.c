@@ -32,20 +32,39 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Lowers a line in every private cache that holds it, except one core's; true if one had
+/* Lowers a line in one core's private caches, unless it is the core that asks; true if it had
  * changed it. */
-static bool lower_sharers(struct model *m, int socket, uint64_t line, int code,
+static bool lower_one(struct core *c, uint64_t line, const struct core *except,
+                      enum line_state state)
+{
+    return c != except && core_lower(c, line, state) == LINE_MODIFIED;
+}
+
+/* The same for every core that the code names. */
+static bool lower_sharers(struct model *m, int socket, uint64_t line, uint16_t code,
                           const struct core *except, enum line_state state)
 {
-    struct core *first = &m->core[socket * m->cores];
-    int from = code == LLC_SEVERAL ? 0 : code - 1;
-    int to = code == LLC_SEVERAL ? m->cores : code;
+    struct core *cores = &m->core[socket * m->cores];
+    const unsigned first = code & SHARERS_ONE, second = code >> SHARERS_SECOND & SHARERS_ONE;
     bool dirty = false;
 
-    for (int i = from; code != 0 && i < to; i++)
-        if (&first[i] != except && core_lower(&first[i], line, state) == LINE_MODIFIED)
+    if (!(code & SHARERS_COARSE)) {
+        if (first)
+            dirty = lower_one(&cores[first - 1], line, except, state);
+        if (second && lower_one(&cores[second - 1], line, except, state))
+            dirty = true;
+        return dirty;
+    }
+    for (int i = 0; i < m->cores; i++)
+        if (code >> i / SHARERS_GROUP & 1 && lower_one(&cores[i], line, except, state))
             dirty = true;
     return dirty;
+}
+
+/* A core's number within its socket. */
+static unsigned seat(const struct model *m, const struct core *c)
+{
+    return (unsigned)(c->id - c->socket * m->cores);
 }
 
 /* Takes a line out of one socket altogether; true if it was dirty. */
@@ -126,9 +145,9 @@ static enum line_state share(struct model *m, struct core *c, uint64_t line, str
                              bool own, struct answer *out)
 {
     uint32_t *tag = &at.set->tag[at.way];
-    uint8_t *sharer = &at.set->sharer[at.way];
-    uint8_t me = (uint8_t)(c->id - c->socket * m->cores + 1);
-    bool alone = *sharer == 0 || *sharer == me, elsewhere, dirty = false;
+    uint16_t *sharer = &at.set->sharer[at.way];
+    const unsigned me = seat(m, c);
+    bool alone = sharers_only(*sharer, me), elsewhere, dirty = false;
 
     out->stage = STAGE_LLC;
     out->done_ps += m->llc_hit_ps;
@@ -146,7 +165,7 @@ static enum line_state share(struct model *m, struct core *c, uint64_t line, str
     *tag &= ~(uint32_t)LLC_OWNED;
     if (own || (alone && !elsewhere))
         *tag |= LLC_OWNED;
-    *sharer = own || alone ? me : LLC_SEVERAL;
+    *sharer = sharers_add(own ? 0 : *sharer, me);
     return own ? LINE_MODIFIED : alone && !elsewhere ? LINE_EXCLUSIVE : LINE_SHARED;
 }
 
@@ -175,7 +194,7 @@ static enum line_state fetch(struct model *m, struct core *c, uint64_t line, boo
     make_room(m, c->socket, at.set, at.way, out->done_ps);
     at.set->tag[at.way] = at.tag | (own && dirty ? LLC_DIRTY : 0) |
                           (own || !elsewhere ? LLC_OWNED : 0);
-    at.set->sharer[at.way] = (uint8_t)(c->id - c->socket * m->cores + 1);
+    at.set->sharer[at.way] = sharers_add(0, seat(m, c));
     return own ? LINE_MODIFIED : elsewhere ? LINE_SHARED : LINE_EXCLUSIVE;
 }
 
@@ -190,10 +209,9 @@ static void settle(struct model *m, struct core *c, uint64_t victim, enum line_s
         return;
     if (was == LINE_MODIFIED)
         at.set->tag[at.way] |= LLC_DIRTY;
-    if (at.set->sharer[at.way] == c->id - c->socket * m->cores + 1) {
-        at.set->sharer[at.way] = 0;
+    at.set->sharer[at.way] = sharers_remove(at.set->sharer[at.way], seat(m, c));
+    if (at.set->sharer[at.way] == 0)
         at.set->tag[at.way] &= ~(uint32_t)LLC_OWNED;
-    }
 }
 
 static void count_stage(struct model *m, const struct answer *a)
@@ -235,6 +253,12 @@ static void install(struct model *m, struct core *c, uint64_t line, enum line_st
     c->fills_latest_ps = later(c->fills_latest_ps, done_ps);
 }
 
+void model_expect(const struct model *m, const struct core *c, uint64_t line)
+{
+    llc_expect(&m->llc[c->socket], line);
+    __builtin_prefetch(tags_set(&c->l2, line), 1);
+}
+
 void model_access(struct model *m, struct core *c, uint64_t line, enum access kind)
 {
     bool own = kind != ACCESS_LOAD;
@@ -244,6 +268,10 @@ void model_access(struct model *m, struct core *c, uint64_t line, enum access ki
 
     c->instructions++;
     if (state == LINE_INVALID || (own && state == LINE_SHARED)) {
+        const uint64_t victim = core_victim(c, line);
+
+        if (victim != CORE_NO_LINE)
+            llc_expect(&m->llc[c->socket], victim); /* settle() looks there */
         state = fetch(m, c, line, own, &a);
         count_stage(m, &a);
     } else {
