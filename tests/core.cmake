@@ -14,3 +14,9 @@ house_test(test_store_long test_store.c LONG TIMEOUT 3000 LIBS ${ALL_CORE} backe
 if(TARGET test_store_long)
     target_compile_definitions(test_store_long PRIVATE OPERATIONS=10000000)
 endif()
+
+# Real threads and no fibers: what ThreadSanitizer can follow.
+add_executable(race_driver race_driver.c)
+target_link_libraries(race_driver PRIVATE house ${ALL_CORE} backends)
+add_test(NAME race_driver COMMAND race_driver)
+set_tests_properties(race_driver PROPERTIES LABELS short TIMEOUT 300)
