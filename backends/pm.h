@@ -80,7 +80,10 @@ struct pm_region {
 #define PM_STR2_(x) #x
 #define PM_STR_(x) PM_STR2_(x)
 
-#ifdef PM_TARGET
+#ifndef PM_TARGET
+/* Neutral code may read prototypes; what it calls by a plain name does not link. */
+#define PM_EXPORT(name)
+#else
 /* The one global name of a module: PM_NAME(esh) is esh_native, esh_counted or esh_emul. */
 #define PM_NAME(name) PM_GLUE_(name, PM_TARGET)
 /* For a module of several files: the prototype carries the target's name for the linker,

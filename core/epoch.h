@@ -26,7 +26,6 @@ struct epoch {
     pm_off shared; /* in the volatile region */
 };
 
-#ifdef PM_TARGET
 /* -ENOMEM: the volatile region is full. */
 int epoch_init(struct epoch *e, struct pool *pool) PM_EXPORT(epoch_init);
 /* Frees all that waits. No worker may be inside. */
@@ -39,6 +38,5 @@ void epoch_retire(struct epoch *e, pm_off block) PM_EXPORT(epoch_retire);
 /* Frees what this worker has in limbo and no reader can see any more: for when the pool is full,
  * since retiring alone looks only now and then. True if it freed something. */
 bool epoch_reclaim(struct epoch *e) PM_EXPORT(epoch_reclaim);
-#endif
 
 #endif

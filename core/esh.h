@@ -234,7 +234,6 @@ static inline uint64_t esh_forget_overflow(uint64_t tag1, unsigned distance, boo
     return esh_oc(tag1) ? tag1 : tag1 & ~(UINT64_C(1) << 55);
 }
 
-#ifdef PM_TARGET
 /* esh.c: what fixed and variable records share. */
 enum esh_mode { ESH_INSERT, ESH_UPDATE, ESH_UPSERT };
 
@@ -295,6 +294,5 @@ int esh_audit(struct store *s, char *why, size_t why_size) PM_EXPORT(esh_audit);
 void esh_stats(const struct store *s, struct store_stats *stats) PM_EXPORT(esh_stats);
 void esh_locate(const struct store *s, pm_off offset, char *text, size_t text_size)
     PM_EXPORT(esh_locate);
-#endif
 
 #endif

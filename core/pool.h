@@ -59,7 +59,6 @@ struct pool {
     pm_off unit_table; /* in dram: what the allocator knows of each unit (pool_block.h) */
 };
 
-#ifdef PM_TARGET
 /* Makes a pool over the whole persistent region, which must read as zeroes (a new file does).
  * -EINVAL: smaller than 1 MiB; -ENOMEM. */
 int pool_create(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
@@ -122,7 +121,6 @@ uint64_t pool_used(const struct pool *pool, uint64_t *block_bytes) PM_EXPORT(poo
 /* A piece of the volatile region, zeroed, 64 B-aligned, never given back; 0 when it is full. */
 pm_off pool_dram_alloc(struct pool *pool, uint64_t size) PM_EXPORT(pool_dram_alloc);
 uint64_t pool_dram_used(const struct pool *pool) PM_EXPORT(pool_dram_used);
-#endif
 
 /* The same operations as a table, for code that is compiled once: pool_native, pool_emul, .. */
 struct pool_ops {

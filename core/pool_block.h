@@ -94,7 +94,6 @@ static inline pm_off pool_unit_offset(const struct pool *pool, uint64_t unit)
     return pool->first_unit + unit * POOL_UNIT;
 }
 
-#ifdef PM_TARGET
 /* Bytes of the blocks of a class, rising. */
 extern const uint32_t pool_class_size[POOL_CLASSES] PM_EXPORT(pool_class_size);
 
@@ -125,6 +124,5 @@ void pool_block_list(struct pool *pool, uint64_t unit) PM_EXPORT(pool_block_list
 
 /* Frees the block units in which no block is in use; returns how many. */
 uint64_t pool_block_give_back(struct pool *pool) PM_EXPORT(pool_block_give_back);
-#endif
 
 #endif

@@ -22,9 +22,35 @@
 
 enum { BENCH_THREADS = 64, BENCH_DEVICE_ACCESSES = 20000000 };
 
+enum figure {
+    INSERT_SLOWDOWN,
+    READ_SLOWDOWN,
+    THREADS64_INSERT,
+    THREADS64_READ,
+    NS_PER_EVENT,
+    DEVICE_MACCESSES,
+    ADDED_MEMORY,
+    FIGURES,
+};
+
 struct bench {
-    struct known insert_slowdown, read_slowdown, threads64_insert, threads64_read, ns_per_event;
-    struct known device_maccesses, added_memory;
+    struct known figure[FIGURES];
+};
+
+static const struct figure_words {
+    const char *key, *name, *unit; /* of JSON; of the table's line, whose number is value / per */
+    double per;
+} figure_words[FIGURES] = {
+    [INSERT_SLOWDOWN] = {"insert_slowdown", "insert, emulated / native", "x host time", 1},
+    [READ_SLOWDOWN] = {"read_slowdown", "read, emulated / native", "x host time", 1},
+    [THREADS64_INSERT] = {"threads64_over_1_insert", "insert, 64 threads / 1",
+                          "x host time per operation", 1},
+    [THREADS64_READ] = {"threads64_over_1_read", "read, 64 threads / 1",
+                        "x host time per operation", 1},
+    [NS_PER_EVENT] = {"host_ns_per_event", "one event (inserts)", "ns host time", 1},
+    [DEVICE_MACCESSES] = {"device_random_maccesses_per_s", "device alone, random 64 B",
+                          "M accesses/s", 1},
+    [ADDED_MEMORY] = {"added_memory_bytes", "memory added by the emulator", "MiB", 1 << 20},
 };
 
 struct bench_events {
@@ -158,23 +184,23 @@ static int bench_all(const struct options *o, struct bench *b, char *why)
 
     if (error)
         return error;
-    b->insert_slowdown = over(emul.host_seconds, dram.host_seconds);
-    b->added_memory = added_memory(&emul, &dram);
+    b->figure[INSERT_SLOWDOWN] = over(emul.host_seconds, dram.host_seconds);
+    b->figure[ADDED_MEMORY] = added_memory(&emul, &dram);
     error = bench_pair(o, "read", &emul, &dram, why);
     if (error)
         return error;
-    b->read_slowdown = over(emul.host_seconds, dram.host_seconds);
-    error = bench_threads(o, "insert", &b->threads64_insert, why);
+    b->figure[READ_SLOWDOWN] = over(emul.host_seconds, dram.host_seconds);
+    error = bench_threads(o, "insert", &b->figure[THREADS64_INSERT], why);
     if (!error)
-        error = bench_threads(o, "read", &b->threads64_read, why);
+        error = bench_threads(o, "read", &b->figure[THREADS64_READ], why);
     if (!error)
-        error = bench_events(o, &b->ns_per_event, why);
+        error = bench_events(o, &b->figure[NS_PER_EVENT], why);
     console_progress("bench: the device alone");
     if (!error)
         error = device_random("optane-100", UINT64_C(16) << 30, BENCH_DEVICE_ACCESSES, o->seed, &ns,
                               why, BACKEND_WHY_MAX);
     if (!error)
-        b->device_maccesses = over(1e3, ns);
+        b->figure[DEVICE_MACCESSES] = over(1e3, ns);
     return error;
 }
 
@@ -185,38 +211,26 @@ static void print_json(FILE *out, const struct options *o, const struct bench *b
     json_object_object_add(object, "schema", json_object_new_int(1));
     json_object_object_add(object, "records", json_object_new_uint64(o->records));
     json_object_object_add(object, "operations", json_object_new_uint64(o->operations));
-    report_known(object, reasons, "insert_slowdown", &b->insert_slowdown);
-    report_known(object, reasons, "read_slowdown", &b->read_slowdown);
-    report_known(object, reasons, "threads64_over_1_insert", &b->threads64_insert);
-    report_known(object, reasons, "threads64_over_1_read", &b->threads64_read);
-    report_known(object, reasons, "host_ns_per_event", &b->ns_per_event);
-    report_known(object, reasons, "device_random_maccesses_per_s", &b->device_maccesses);
-    report_known(object, reasons, "added_memory_bytes", &b->added_memory);
+    for (int i = 0; i < FIGURES; i++)
+        report_known(object, reasons, figure_words[i].key, &b->figure[i]);
     json_object_object_add(object, "reasons", reasons);
     json_object_object_add(object, "environment", report_environment());
     report_json_object(out, object);
-}
-
-static void print_line(FILE *out, const char *name, const struct known *k, double scale,
-                       const char *unit)
-{
-    if (k->reason)
-        fprintf(out, "  %-34s unknown: %s\n", name, k->reason);
-    else
-        fprintf(out, "  %-34s %.2f %s\n", name, k->value * scale, unit);
 }
 
 static void print_table(FILE *out, const struct options *o, const struct bench *b)
 {
     fprintf(out, "esh, 8-byte pairs, %" PRIu64 " records, %" PRIu64 " operations\n", o->records,
             o->operations);
-    print_line(out, "insert, emulated / native", &b->insert_slowdown, 1, "x host time");
-    print_line(out, "read, emulated / native", &b->read_slowdown, 1, "x host time");
-    print_line(out, "insert, 64 threads / 1", &b->threads64_insert, 1, "x host time per operation");
-    print_line(out, "read, 64 threads / 1", &b->threads64_read, 1, "x host time per operation");
-    print_line(out, "one event (inserts)", &b->ns_per_event, 1, "ns host time");
-    print_line(out, "device alone, random 64 B", &b->device_maccesses, 1, "M accesses/s");
-    print_line(out, "memory added by the emulator", &b->added_memory, 1.0 / (1 << 20), "MiB");
+    for (int i = 0; i < FIGURES; i++) {
+        const struct figure_words *w = &figure_words[i];
+        const struct known *k = &b->figure[i];
+
+        if (k->reason)
+            fprintf(out, "  %-34s unknown: %s\n", w->name, k->reason);
+        else
+            fprintf(out, "  %-34s %.2f %s\n", w->name, k->value / w->per, w->unit);
+    }
 }
 
 int command_bench(const struct options *o, FILE *out, char *why)

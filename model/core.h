@@ -46,9 +46,9 @@ struct core;
 
 /* The interface:
  *
- *   bool core_try(struct core *c, uint64_t line, enum access kind)
- *        The private caches' part. True: served (c->answer set, clock moved on). False: the caller
- *        must core_reserve(), wait for its turn, then model_access().
+ *   bool core_try_l1(struct core *c, uint64_t line, enum access kind), then core_try_l2()
+ *        The private caches' part. True: served (c->answer set, clock moved on). Both false: the
+ *        caller must core_reserve(), wait for its turn, then model_access().
  *   void core_reserve(struct core *c, enum access kind)
  *        Moves now_ps to when the miss can issue: a line fill free, the window not exceeded.
  *   void core_use(struct core *c)            now_ps = max(now_ps, loads_ps)
@@ -206,11 +206,6 @@ static inline bool core_try_l1(struct core *c, uint64_t line, enum access kind)
         tags_touch(set, way);
     core_hit(c, line, kind, STAGE_L1, c->l1_hit_ps);
     return true;
-}
-
-static inline bool core_try(struct core *c, uint64_t line, enum access kind)
-{
-    return core_try_l1(c, line, kind) || core_try_l2(c, line, kind);
 }
 
 #endif

@@ -10,8 +10,8 @@
  * random among lines that no core has, if there is one in four draws. A set is one host cache line.
  *
  * Source: Intel optimization manual (Skylake-SP cache hierarchy); the inclusive form is ours. Two
- * pointers, then a coarse vector: Gupta, Weber, Mowry, ICPP 1990. A core named in vain costs the
- * host a look, the model nothing.
+ * pointers, then a coarse vector: Gupta, Weber, Mowry, ICPP 1990. Cores that a vector names in vain
+ * cost the host a look each; in the model such a line counts as shared until somebody writes it.
  * Threads: one caller at a time.
  */
 #ifndef MODEL_LLC_H

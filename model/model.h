@@ -56,7 +56,7 @@ uint64_t model_host_bytes(const struct model *m);
 /* L1 does not have the line: the host fetches what a miss would look at. No effect in the model. */
 void model_expect(const struct model *m, const struct core *c, uint64_t line);
 
-/* The part of an access that leaves the private caches. core_try() said no and core_reserve() has
+/* The part of an access that leaves the private caches. core_try_l1() and _l2() said no and core_reserve() has
  * set core->now_ps to the issue time. Sets core->answer, and for loads core->loads_ps. */
 void model_access(struct model *m, struct core *c, uint64_t line, enum access kind);
 

@@ -22,7 +22,10 @@ trap 'rm -rf "$build"' EXIT
 cmake -DOUT="$build/profile_builtin.c" -DDIR="$root/model/profiles" \
       -P "$root/model/embed_profiles.cmake" >/dev/null
 
-core=(pool pool_block epoch esh esh_split esh_bytes esh_recover esh_audit)
+core=() # what is compiled once per target: all but the registry
+for source in "$root"/core/*.c; do
+    [ "$(basename "$source")" = registry.c ] || core+=("$(basename "$source" .c)")
+done
 flags=(-std=gnu11 -O2 -ffp-contract=off -fno-strict-aliasing -D_GNU_SOURCE -I"$root" -pthread)
 build_for() { # COMPILER FIBER_SOURCES OUTPUT
     local cc=$1 fiber=$2 output=$3 name

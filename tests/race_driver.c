@@ -16,6 +16,7 @@
 
 #include "backends/native.h"
 #include "core/registry.h"
+#include "tests/random.h"
 
 enum { WORKERS_MAX = 8, OWN = 512, COMMON = 48, SIZES = 700, POOL_MIB = 96 };
 
@@ -59,15 +60,6 @@ static struct pm_region map(uint64_t size, enum pm_kind kind)
     if (base == MAP_FAILED)
         die("mmap", strerror(errno));
     return (struct pm_region){.base = base, .size = size, .kind = kind};
-}
-
-/* splitmix64 */
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t x = (*state += UINT64_C(0x9e3779b97f4a7c15));
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
 }
 
 /* ---- one operation, whatever the kind of record ----------------------------------------------- */
@@ -167,7 +159,7 @@ static const char *turn_common(struct worker *w, uint64_t dice)
 
 static const char *turn_own(struct worker *w, uint64_t dice)
 {
-    const uint64_t i = (dice >> 8) % OWN, word = draw(&w->random);
+    const uint64_t i = (dice >> 8) % OWN, word = random_next(&w->random);
     const uint64_t number = COMMON + i * (uint64_t)w->workers + (uint64_t)w->number;
     const bool there = w->present[i], keep = dice >> 40 & 1;
     uint64_t found = 0;
@@ -189,7 +181,7 @@ static void *work(void *arg)
     struct worker *w = arg;
     native_self = w->number;
     for (uint64_t turn = 0; turn < w->turns && !w->fault; turn++) {
-        const uint64_t dice = draw(&w->random);
+        const uint64_t dice = random_next(&w->random);
         w->fault = dice >> 60 < 5 ? turn_common(w, dice) : turn_own(w, dice);
     }
     return NULL;

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "backends/backend.h"
+#include "tests/random.h"
 
 static inline struct backend *regions_open(uint64_t pool_mib, int threads)
 {
@@ -37,15 +38,6 @@ static inline void regions_run(struct backend *b, enum target target, int thread
 {
     char why[BACKEND_WHY_MAX] = "";
     cr_assert_eq(backend_run(b, target, threads, worker, arg, why), 0, "%s", why);
-}
-
-/* splitmix64: a fixed stream of numbers per seed. */
-static inline uint64_t regions_random(uint64_t *state)
-{
-    uint64_t x = (*state += UINT64_C(0x9e3779b97f4a7c15));
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
 }
 
 #endif

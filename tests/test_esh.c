@@ -88,17 +88,10 @@ static void expect_range(struct table *t, uint64_t from, uint64_t to)
     }
 }
 
-static int count_record(void *arg, struct bytes key, struct bytes value)
-{
-    (void)key, (void)value;
-    ++*(uint64_t *)arg;
-    return 0;
-}
-
 static uint64_t count(struct table *t)
 {
     uint64_t records = 0;
-    cr_assert_eq(ops->iterate(t->s, count_record, &records), 0);
+    cr_assert_eq(ops->iterate(t->s, store_count, &records), 0);
     return records;
 }
 

@@ -36,7 +36,7 @@ static struct model *make(const char *name, const char *set)
 
 static void touch(struct model *m, struct core *c, uint64_t line, enum access kind)
 {
-    if (!core_try(c, line, kind)) {
+    if (!core_try_l1(c, line, kind) && !core_try_l2(c, line, kind)) {
         core_reserve(c, kind);
         model_access(m, c, line, kind);
     }

@@ -410,7 +410,7 @@ static void churn(void *arg, int self)
     struct held *h = &hands[self];
     bool *intact = arg;
     for (int turn = 0; turn < TURNS; turn++) {
-        const uint64_t r = regions_random(&seed);
+        const uint64_t r = random_next(&seed);
         const unsigned i = r % HELD;
         if (h->block[i]) {
             uint64_t PM *p = pm_at(&pool.memory, h->block[i]);

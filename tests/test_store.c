@@ -179,7 +179,7 @@ static struct reference reference_of(uint64_t numbers)
 
 static void one_operation(struct table *t, struct reference *r, uint64_t *seed)
 {
-    const uint64_t dice = regions_random(seed), value = regions_random(seed);
+    const uint64_t dice = random_next(seed), value = random_next(seed);
     const uint64_t number = (dice >> 8) % r->numbers, key = key_of(number);
     const bool there = r->present[number];
     uint64_t found = 0;
@@ -389,7 +389,7 @@ static void work(void *arg, int self)
     const struct store_ops *ops = c->t->ops;
     uint64_t seed = 100 + (uint64_t)self;
     for (int turn = 0; turn < TURNS && !c->fault[self]; turn++) {
-        const uint64_t dice = regions_random(&seed), value = regions_random(&seed);
+        const uint64_t dice = random_next(&seed), value = random_next(&seed);
         uint64_t found = 0;
         if (dice % 4 == 0) {
             const uint64_t number = (dice >> 8) % COMMON;
@@ -527,7 +527,7 @@ STORE_TEST(mixed_operations_on_variable_records_equal_a_reference_map)
     struct reference r = reference_of(NUMBERS);
     uint64_t seed = 3;
     for (int i = 0; i < TRIES; i++) {
-        const uint64_t dice = regions_random(&seed), number = (dice >> 8) % NUMBERS;
+        const uint64_t dice = random_next(&seed), number = (dice >> 8) % NUMBERS;
         const uint32_t size = (uint32_t)(dice >> 32) % 2000 + 1;
         const struct bytes key = long_bytes(key_buffer, number + 256, (uint32_t)(number % 90) + 8);
         const struct bytes value = long_bytes(value_buffer, dice, size);
