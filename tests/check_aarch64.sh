@@ -3,9 +3,9 @@
 #
 #   check_aarch64.sh ROOT [BINARY]   BINARY: trace_hash as the build under test made it
 #
-# Builds trace_hash for aarch64 (everything but what needs libpmem, which has no cross build), runs it
-# under qemu-user, and compares its line with BINARY's. So fibers work there, and the hash of an ESH
-# run does not depend on the processor. Exit 1: they differ; 3: no cross compiler or no qemu here.
+# For aarch64, under qemu-user: the tests of fibers, over our own context switch; then trace_hash,
+# whose line must be BINARY's, so the hash of an ESH run does not depend on the processor.
+# Exit 1: a test fails or the lines differ; 3: no cross compiler or no qemu here.
 set -euo pipefail
 
 root=${1:?usage: check_aarch64.sh ROOT [BINARY]}
@@ -38,6 +38,12 @@ build_for() { # COMPILER FIBER_SOURCES OUTPUT
         "$root"/backends/{fiber,native,task_native,machine,device}.c $fiber \
         "$build"/core_*.o "$root/tests/trace_hash.c" -static -lm -o "$output"
 }
+
+# Criterion has no cross build either: the same tests over a stand-in for it.
+fiber=("$root"/backends/{fiber,fiber_assembly}.c "$root/backends/fiber_aarch64.S")
+"$compiler" "${flags[@]}" -I"$root/tests/plain" "$root/tests/test_fiber.c" "${fiber[@]}" \
+    -static -lm -o "$build/test_fiber"
+qemu-aarch64 "$build/test_fiber"
 
 build_for "$compiler" "$root/backends/fiber_assembly.c $root/backends/fiber_aarch64.S" "$build/there"
 there=$(qemu-aarch64 "$build/there")
