@@ -7,6 +7,7 @@
 #include "backends/backend_face.h"
 #include "backends/emulator.h"
 #include "backends/machine.h"
+#include "backends/nearest.h"
 
 #define DEFAULT_PROFILE "optane-100"
 
@@ -15,26 +16,6 @@ struct own {
     struct model_counters start;
 };
 
-/* Levenshtein's distance, by rows; long names only need to be far. */
-static int distance(const char *a, const char *b)
-{
-    int row[PROFILE_NAME_MAX + 1];
-    const int columns = (int)strnlen(b, PROFILE_NAME_MAX);
-    for (int j = 0; j <= columns; j++)
-        row[j] = j;
-    for (int i = 0; a[i]; i++) {
-        int diagonal = row[0];
-        row[0] = i + 1;
-        for (int j = 1; j <= columns; j++) {
-            const int change = diagonal + (a[i] != b[j - 1]);
-            const int step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = change < step ? change : step;
-        }
-    }
-    return row[columns];
-}
-
 /* For a name that is no profile's: the one most like it. */
 static void suggest_profile(const char *name, char why[BACKEND_WHY_MAX])
 {
@@ -42,7 +23,7 @@ static void suggest_profile(const char *name, char why[BACKEND_WHY_MAX])
     const int count = machine_profiles(&profiles);
     const char *best = DEFAULT_PROFILE;
     for (int i = 0; i < count; i++)
-        if (distance(name, profiles[i].name) < distance(name, best))
+        if (nearest_distance(name, profiles[i].name) < nearest_distance(name, best))
             best = profiles[i].name;
     snprintf(why, BACKEND_WHY_MAX,
              "there is no profile '%.64s'; the nearest is %s (a file's name needs a slash or a dot)",

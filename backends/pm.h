@@ -29,6 +29,8 @@
  *   pm_pause()                inside a loop that waits for another thread.
  *   pm_work(cycles)           computing (hashing, comparing); shared helpers only, see hash.h.
  *   pm_self()                 this worker's number, from 0.
+ *   pm_look(p)                what is there, as no event: for statistics, so that looking does not
+ *                             change what is measured. Never for what an operation decides.
  *
  * At most one word between two sequence points: compilers order arguments differently, and the
  * model would see another order. A test checks it.

@@ -1,6 +1,6 @@
 /* pm_atomic.h -- the accesses themselves, shared by all three forms of the door.
  *
- * The only place that looks through the PM mark. Addresses are evaluated once. The emulated door
+ * The only place that looks through the PM mark; pm_look() is the same in all three. Addresses are evaluated once. The emulated door
  * makes the same accesses after its event, so both copies store the same bytes.
  */
 #ifndef BACKENDS_PM_ATOMIC_H
@@ -17,6 +17,8 @@
         PM_OPEN_ __typeof__(*(p)) value_ = __atomic_load_n((p), (order));                          \
         PM_SHUT_ value_;                                                                           \
     })
+
+#define pm_look(p) PM_LOAD_((p), __ATOMIC_RELAXED)
 
 #define PM_STORE_PLAIN_(p, v)                                                                      \
     __extension__({                                                                                \

@@ -100,12 +100,13 @@ struct esh_header {
     uint64_t parameters[ESH_PARAMETERS];
 };
 
-/* In the volatile region. The lock guards every entry's change and the doubling. */
+/* In the volatile region. The lock guards every entry's change, the doubling and the counts. */
 struct esh_directory {
     uint64_t depth; /* entries in use: 2^depth */
     char pad0_[PM_LINE - 8];
     uint64_t lock;
-    char pad1_[PM_LINE - 8];
+    uint64_t segments, splits;
+    char pad1_[PM_LINE - 24];
     pm_off entries[]; /* of segments; reserved for the largest depth */
 };
 
@@ -120,10 +121,8 @@ struct store {
     uint64_t parameters[ESH_PARAMETERS];
     struct epoch epoch; /* of blobs */
 
-    /* Under the directory's lock; ordinary memory, so that stats causes no events. */
-    uint64_t segments, splits;
-    unsigned depth;
-    uint8_t *segment_units; /* a bit per POOL_UNIT of the pool: holds segments. For locate only */
+    /* For locate only, so not in the door: changed under the directory's lock. */
+    uint8_t *segment_units; /* a bit per POOL_UNIT of the pool: holds segments */
     pm_off first_segment;
 };
 
@@ -253,8 +252,9 @@ uint64_t esh_hash_bytes(const struct store *s, struct bytes key) PM_EXPORT(esh_h
 uint64_t esh_slot_hash(const struct store *s, uint64_t word) PM_EXPORT(esh_slot_hash);
 
 /* esh_split.c */
-/* Makes the directory name segment wherever the pattern's low `depth` bits stand. The caller holds
- * the directory's lock, or has the table to itself. */
+/* The directory's depth, for who holds its lock or has the table to itself. */
+unsigned esh_directory_depth(const struct store *s) PM_EXPORT(esh_directory_depth);
+/* Makes the directory name segment wherever the pattern's low `depth` bits stand. Likewise. */
 void esh_direct(struct store *s, unsigned depth, uint64_t pattern, pm_off segment)
     PM_EXPORT(esh_direct);
 /* Makes room for hash in the segment w, unless somebody did: 0, -ENOSPC, -EOVERFLOW. */

@@ -16,8 +16,9 @@ int esh_segments(struct store *s,
                               uint64_t pattern),
                  void *arg)
 {
+    const uint64_t entries = UINT64_C(1) << esh_directory_depth(s);
     int stop = 0;
-    for (uint64_t i = 0; !stop && i < UINT64_C(1) << s->depth; i++) {
+    for (uint64_t i = 0; !stop && i < entries; i++) {
         struct esh_window w = {0};
         w.offset = pm_load(&s->directory->entries[i]);
         w.segment = pm_at(&s->pool->memory, w.offset);
@@ -102,12 +103,11 @@ int esh_iterate(struct store *s, store_visit *visit, void *arg)
 
 void esh_stats(const struct store *s, struct store_stats *stats)
 {
-    *stats = (struct store_stats){
-        .slots = s->segments * s->buckets * ESH_SLOTS,
-        .segments = s->segments,
-        .splits = s->splits,
-        .volatile_bytes = sizeof(struct esh_directory) + (sizeof(pm_off) << s->depth),
-    };
+    const unsigned depth = (unsigned)pm_look(&s->directory->depth);
+    stats->volatile_bytes = sizeof(struct esh_directory) + (sizeof(pm_off) << depth);
+    stats->segments = pm_look(&s->directory->segments);
+    stats->splits = pm_look(&s->directory->splits);
+    stats->slots = stats->segments * s->buckets * ESH_SLOTS;
 }
 
 static void locate_in_bucket(unsigned byte, char *text, size_t size)
@@ -253,9 +253,10 @@ static int audit_segment(void *arg, const struct esh_window *w, unsigned depth, 
     uint64_t tags[ESH_BUCKETS_MAX][2];
     const uint64_t state = pm_load(&w->segment->state);
 
-    if (!esh_live(state) || depth > s->depth)
-        return broken(a, w->offset, "depth %u is beyond the directory's %u", depth, s->depth);
-    for (uint64_t i = pattern; i < UINT64_C(1) << s->depth; i += UINT64_C(1) << depth) {
+    const unsigned deepest = esh_directory_depth(s);
+    if (!esh_live(state) || depth > deepest)
+        return broken(a, w->offset, "depth %u is beyond the directory's %u", depth, deepest);
+    for (uint64_t i = pattern; i < UINT64_C(1) << deepest; i += UINT64_C(1) << depth) {
         const pm_off named = pm_load(&s->directory->entries[i]);
         if (named != w->offset)
             return broken(a, w->offset, "directory entry %llu names another",
@@ -292,9 +293,11 @@ int esh_audit(struct store *s, char *why, size_t why_size)
     if (error)
         return error;
 
-    if (a.entries != UINT64_C(1) << s->depth || a.segments != s->segments) {
+    const unsigned depth = esh_directory_depth(s);
+    const uint64_t segments = pm_load(&s->directory->segments);
+    if (a.entries != UINT64_C(1) << depth || a.segments != segments) {
         snprintf(why, why_size, "%llu segments are counted, %llu are in the directory",
-                 (unsigned long long)s->segments, (unsigned long long)a.segments);
+                 (unsigned long long)segments, (unsigned long long)a.segments);
         return -EIO;
     }
     return s->fixed ? audit_space(&a) : 0; /* blobs may still wait in the epoch */

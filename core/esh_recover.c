@@ -57,6 +57,7 @@ static int reserve_directory(struct store *s)
     s->directory = pm_at(&s->pool->dram, offset);
     s->depth_max = depth;
     pm_store_relaxed(&s->directory->lock, 0);
+    pm_store_relaxed(&s->directory->splits, 0);
     return 0;
 }
 
@@ -116,11 +117,10 @@ static int make_root(struct store *s, const struct esh_header *h)
     pm_write(root, h, sizeof *h);
     pm_persist(root, sizeof *h);
 
-    s->depth = 0;
-    s->segments = 1;
+    pm_store_relaxed(&s->directory->segments, 1);
+    pm_store_relaxed(&s->directory->depth, 0);
     esh_note_segment(s, segment);
     esh_direct(s, 0, 0, segment);
-    pm_store_release(&s->directory->depth, 0);
     pool_set_root(s->pool, root_name, s->header);
     return 0;
 }
@@ -204,10 +204,11 @@ static int settle(struct recovery *r)
     struct store *s = r->s;
     uint64_t live = 0;
 
-    s->depth = r->count ? r->all[r->count - 1].depth : 0;
-    if (s->depth > s->depth_max)
+    const unsigned depth = r->count ? r->all[r->count - 1].depth : 0;
+    if (depth > s->depth_max)
         return -ENOMEM;
-    for (uint64_t i = 0; i < UINT64_C(1) << s->depth; i++)
+    pm_store_relaxed(&s->directory->depth, depth);
+    for (uint64_t i = 0; i < UINT64_C(1) << depth; i++)
         pm_store_relaxed(&s->directory->entries[i], 0);
 
     for (uint64_t i = 0; i < r->count; i++) {
@@ -227,13 +228,13 @@ static int settle(struct recovery *r)
         }
     }
     r->count = live;
-    s->depth = r->deepest; /* the smaller directory is the larger one's beginning */
-    for (uint64_t i = 0; i < UINT64_C(1) << s->depth; i++) {
+    pm_store_relaxed(&s->directory->depth, r->deepest); /* the larger one's beginning */
+    pm_store_relaxed(&s->directory->segments, live);
+    for (uint64_t i = 0; i < UINT64_C(1) << r->deepest; i++) {
         const pm_off segment = pm_load_relaxed(&s->directory->entries[i]);
         if (!segment)
             return -EIO; /* records are missing */
     }
-    pm_store_release(&s->directory->depth, s->depth);
     return 0;
 }
 
@@ -319,7 +320,7 @@ static int recover(struct recovery *r)
     if (error)
         return error;
     r->report->reclaimed_bytes = pool_mark_end(s->pool);
-    r->report->segments = s->segments = r->count;
+    r->report->segments = r->count;
     return 0;
 }
 

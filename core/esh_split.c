@@ -75,8 +75,9 @@ static unsigned log2_up(uint64_t n)
 static unsigned depth_limit(struct store *s)
 {
     lock_acquire(&s->directory->lock, s->pool->generation);
-    const unsigned slack = log2_up(s->segments) + DEPTH_SLACK;
+    const uint64_t segments = pm_load_relaxed(&s->directory->segments);
     lock_release(&s->directory->lock, s->pool->generation);
+    const unsigned slack = log2_up(segments) + DEPTH_SLACK;
     const unsigned limit = slack > DEPTH_FLOOR ? slack : DEPTH_FLOOR;
     return limit < ESH_DEPTH_MAX ? limit : ESH_DEPTH_MAX;
 }
@@ -176,33 +177,41 @@ static void commit(struct store *s, struct split *x)
 
 /* ---- the directory ---------------------------------------------------------------------------- */
 
+unsigned esh_directory_depth(const struct store *s)
+{
+    return (unsigned)pm_load_relaxed(&s->directory->depth);
+}
+
 void esh_direct(struct store *s, unsigned depth, uint64_t pattern, pm_off segment)
 {
-    for (uint64_t i = pattern; i < UINT64_C(1) << s->depth; i += UINT64_C(1) << depth)
+    const uint64_t entries = UINT64_C(1) << esh_directory_depth(s);
+    for (uint64_t i = pattern; i < entries; i += UINT64_C(1) << depth)
         pm_store_release(&s->directory->entries[i], segment);
 }
 
 /* The upper half becomes a copy of the lower; the depth shows it to readers. */
-static void double_directory(struct store *s)
+static void double_directory(struct store *s, unsigned depth)
 {
-    const uint64_t half = UINT64_C(1) << s->depth;
+    const uint64_t half = UINT64_C(1) << depth;
     for (uint64_t i = 0; i < half; i++) {
         const pm_off segment = pm_load_relaxed(&s->directory->entries[i]);
         pm_store_relaxed(&s->directory->entries[half + i], segment);
     }
-    s->depth++;
-    pm_store_release(&s->directory->depth, s->depth);
+    pm_store_release(&s->directory->depth, depth + 1);
 }
 
 static void publish(struct store *s, const struct split *x, pm_off segment)
 {
     lock_acquire(&s->directory->lock, s->pool->generation);
-    if (x->depth == s->depth)
-        double_directory(s);
+    const unsigned depth = esh_directory_depth(s);
+    if (x->depth == depth)
+        double_directory(s, depth);
     esh_direct(s, x->depth + 1, x->pattern | UINT64_C(1) << x->depth, segment);
     esh_note_segment(s, segment);
-    s->segments++;
-    s->splits++;
+    const uint64_t segments = pm_load_relaxed(&s->directory->segments);
+    pm_store_relaxed(&s->directory->segments, segments + 1);
+    const uint64_t splits = pm_load_relaxed(&s->directory->splits);
+    pm_store_relaxed(&s->directory->splits, splits + 1);
     lock_release(&s->directory->lock, s->pool->generation);
 }
 

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/nearest.h"
 #include "core/registry.h"
 #include "experiments/commands.h"
-#include "experiments/nearest.h"
 #include "experiments/report.h"
 
 enum { PLACE = 64 };

@@ -6,9 +6,9 @@
 
 #include "backends/backend.h"
 #include "backends/machine.h"
+#include "backends/nearest.h"
 #include "core/registry.h"
 #include "experiments/commands.h"
-#include "experiments/nearest.h"
 #include "experiments/report.h"
 
 static const struct {

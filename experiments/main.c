@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "backends/backend.h"
+#include "backends/nearest.h"
 #include "experiments/commands.h"
 #include "experiments/console.h"
-#include "experiments/nearest.h"
 #include "experiments/report.h"
 
 enum { EXIT_DONE, EXIT_CHECK, EXIT_USAGE, EXIT_LACKS, EXIT_INTERRUPTED = 130 };

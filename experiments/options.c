@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiments/nearest.h"
+#include "backends/nearest.h"
 
 struct fault {
     char *why;

@@ -1,4 +1,5 @@
 /* runner.c -- one row after the other. */
+#include "backends/nearest.h"
 #include "experiments/runner.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 
 #include "core/registry.h"
 #include "experiments/console.h"
-#include "experiments/nearest.h"
 #include "experiments/row.h"
 
 enum { LATENCY_EVERY = 16 };

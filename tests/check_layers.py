@@ -22,7 +22,8 @@ import tempfile
 ROOMS = ("model", "hw", "backends", "core", "experiments", "tests")
 
 DOORS = {"backends/pm.h", "backends/task.h", "backends/file.h"}
-FACES = DOORS | {"backends/backend.h", "backends/device.h", "backends/machine.h"}
+FACES = DOORS | {"backends/backend.h", "backends/device.h", "backends/machine.h",
+                 "backends/nearest.h"}
 
 # C11's headers, without those that tell the time or start threads.
 PURE = set("assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal "

@@ -305,7 +305,7 @@ Test(esh, recovery_restores_hints_that_were_lost)
     struct table t = make(4, true);
     start(&t);
     insert_range(&t, 0, 5000);
-    for (uint64_t i = 0; i < UINT64_C(1) << t.s->depth; i++) {
+    for (uint64_t i = 0; i < UINT64_C(1) << pm_look(&t.s->directory->depth); i++) {
         const pm_off offset = pm_load(&t.s->directory->entries[i]);
         struct esh_bucket *segment = (struct esh_bucket *)(t.memory.base + offset);
         for (int b = 0; b < 4; b++) {
@@ -343,7 +343,7 @@ Test(esh, a_split_cut_off_before_its_commit_never_happened)
     struct table t = make(4, true);
     start(&t);
     insert_range(&t, 0, 1000);
-    const uint64_t segments = t.s->segments;
+    const uint64_t segments = pm_look(&t.s->directory->segments);
     const pm_off fresh = torn_split(&t);
 
     const struct store_recovery found = restart(&t);
@@ -363,7 +363,7 @@ Test(esh, a_split_cut_off_after_its_commit_is_finished_by_recovery)
     struct table t = make(4, true);
     uint64_t key = 0;
     start(&t);
-    while (t.s->splits == 0) {
+    while (pm_look(&t.s->directory->splits) == 0) {
         insert_range(&t, key, key + 1);
         key++;
     }

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "experiments/nearest.h"
+#include "backends/nearest.h"
 #include "experiments/options.h"
 
 static char why[512];

@@ -4,8 +4,8 @@
  *
  * Threads: no shared state. Errors: none; NULL when nothing is near.
  */
-#ifndef EXPERIMENTS_NEAREST_H
-#define EXPERIMENTS_NEAREST_H
+#ifndef BACKENDS_NEAREST_H
+#define BACKENDS_NEAREST_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* nearest.c -- edit distance over two rows. */
-#include "experiments/nearest.h"
+#include "backends/nearest.h"
 
 #include <string.h>
 
