@@ -179,11 +179,15 @@ static const char *turn_own(struct worker *w, uint64_t dice)
 static void *work(void *arg)
 {
     struct worker *w = arg;
+    struct store_stats stats = {0}; /* looked at while others work, as the runner does */
     native_self = w->number;
     for (uint64_t turn = 0; turn < w->turns && !w->fault; turn++) {
         const uint64_t dice = random_next(&w->random);
         w->fault = dice >> 60 < 5 ? turn_common(w, dice) : turn_own(w, dice);
+        w->t->ops->stats(w->t->s, &stats);
     }
+    if (!w->fault && stats.slots == 0)
+        w->fault = "a table without slots";
     return NULL;
 }
 
