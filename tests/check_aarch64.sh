@@ -22,6 +22,13 @@ trap 'rm -rf "$build"' EXIT
 cmake -DOUT="$build/profile_builtin.c" -DDIR="$root/model/profiles" \
       -P "$root/model/embed_profiles.cmake" >/dev/null
 
+backends=() # all but the ways to switch a context, of which each build takes one
+for source in "$root"/backends/*.c; do
+    case $(basename "$source") in
+        fiber_assembly.c | fiber_ucontext.c) ;;
+        *) backends+=("$source") ;;
+    esac
+done
 core=() # what is compiled once per target: all but the registry
 for source in "$root"/core/*.c; do
     [ "$(basename "$source")" = registry.c ] || core+=("$(basename "$source" .c)")
@@ -34,8 +41,7 @@ build_for() { # COMPILER FIBER_SOURCES OUTPUT
     done
     # shellcheck disable=SC2086 # a list of files
     "$cc" "${flags[@]}" "$root"/model/*.c "$build/profile_builtin.c" "$root"/hw/*.c \
-        "$root"/backends/{backend,backend_emul,backend_dram,arena,emul,emul_sched,emul_task}.c \
-        "$root"/backends/{fiber,native,task_native,machine,device}.c $fiber \
+        "${backends[@]}" $fiber \
         "$build"/core_*.o "$root/tests/trace_hash.c" -static -lm -o "$output"
 }
 
