@@ -395,15 +395,15 @@ static const char *const off_on[] = {"off", "on", NULL};
 
 static const struct store_parameter parameters[] = {
     [ESH_BUCKETS] = {"buckets", "buckets of 256 B per segment, a power of two", 4, 4,
-                     ESH_BUCKETS_MAX, NULL},
+                     ESH_BUCKETS_MAX, NULL, true},
     [ESH_PROBE] = {"probe", "buckets that a key may use, its home included", 4, 1, ESH_PROBE_MAX,
-                   NULL},
+                   NULL, false},
     [ESH_FINGERPRINTS] = {"fingerprints", "one hash byte per slot, read before the keys", 1, 0, 1,
-                          off_on},
-    [ESH_HASH] = {"hash", "hash function", ESH_MURMUR, 0, 1, hash_names},
+                          off_on, false},
+    [ESH_HASH] = {"hash", "hash function", ESH_MURMUR, 0, 1, hash_names, false},
     [ESH_HASH_BITS] = {"hash_bits", "bits of the hash that count; fewer make equal hashes", 64, 1,
-                       64, NULL},
-    [ESH_PARAMETERS] = {NULL, NULL, 0, 0, 0, NULL},
+                       64, NULL, false},
+    [ESH_PARAMETERS] = {NULL, NULL, 0, 0, 0, NULL, false},
 };
 
 const struct store_ops PM_NAME(esh) = {

@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether the text ends in a line that is too long already: an endless file is not read to its end. */
+static bool tail_too_long(const char *text, size_t size)
+{
+    const char *tail = size ? memrchr(text, '\n', size) : NULL;
+    return size - (tail ? (size_t)(tail - text) + 1 : 0) > STORE_BYTES_MAX;
+}
+
 static int read_whole(const char *path, char **text, size_t *size)
 {
     FILE *in = fopen(path, "rb");
@@ -22,7 +29,7 @@ static int read_whole(const char *path, char **text, size_t *size)
         *size += fread(*text + *size, 1, room - *size, in);
         if (ferror(in))
             error = errno ? -errno : -EIO;
-        if (*size < room || error)
+        if (*size < room || error || tail_too_long(*text, *size))
             break;
         room *= 2;
         char *more = realloc(*text, room);

@@ -483,7 +483,8 @@ static int parameter_value(const struct store_parameter *p, const char *text, ui
         }
     if (p->words)
         return -EINVAL;
-    if (options_number(text, value) || *value < p->min || *value > p->max)
+    if (options_number(text, value) || *value < p->min || *value > p->max ||
+        (p->power_of_two && (*value & (*value - 1))))
         return -EINVAL;
     return 0;
 }
@@ -494,7 +495,8 @@ static int refuse_value(const struct store_parameter *p, const char *text, char 
     size_t used = n > 0 && (size_t)n < size ? (size_t)n : 0;
 
     if (!p->words) {
-        snprintf(why + used, size - used, "give %" PRIu64 " to %" PRIu64, p->min, p->max);
+        snprintf(why + used, size - used, "give %s%" PRIu64 " to %" PRIu64,
+                 p->power_of_two ? "a power of two, " : "", p->min, p->max);
         return -EINVAL;
     }
     snprintf(why + used, size - used, "give %s", p->words[0]);

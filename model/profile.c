@@ -273,26 +273,40 @@ static int load_text(struct profile *p, const char *name, const char *text, char
     return rc;
 }
 
-static int read_file(const char *path, char **text, char *why, size_t why_size)
+/* The whole file as text of 1 MiB at most; free it. */
+static int read_text(FILE *f, char **text)
 {
     enum { LIMIT = 1 << 20 };
-    FILE *f = fopen(path, "r");
 
-    if (!f) {
-        int err = errno;
-
-        snprintf(why, why_size, "%s: %s; give a built-in profile's name or a path", path,
-                 strerror(err));
-        return -err;
-    }
     *text = malloc(LIMIT + 1);
-    size_t n = *text ? fread(*text, 1, LIMIT, f) : 0;
-
-    fclose(f);
     if (!*text)
         return -ENOMEM;
+    errno = 0;
+    size_t n = fread(*text, 1, LIMIT, f);
+
     (*text)[n] = '\0';
-    return 0;
+    if (ferror(f))
+        return errno ? -errno : -EIO;
+    if (fgetc(f) != EOF)
+        return -EFBIG;
+    return strlen(*text) == n ? 0 : -EILSEQ;
+}
+
+static int read_file(const char *path, char **text, char *why, size_t why_size)
+{
+    FILE *f = fopen(path, "r");
+    int err = f ? read_text(f, text) : -errno;
+
+    if (err == -EFBIG)
+        snprintf(why, why_size, "%s: is larger than 1 MiB; give a profile", path);
+    else if (err == -EILSEQ)
+        snprintf(why, why_size, "%s: has a NUL byte; give a profile, as text", path);
+    else if (err)
+        snprintf(why, why_size, "%s: %s; give a built-in profile's name or a path", path,
+                 strerror(-err));
+    if (f)
+        fclose(f);
+    return err;
 }
 
 int profile_load(struct profile *p, const char *name_or_path, char *why, size_t why_size)
@@ -309,9 +323,8 @@ int profile_load(struct profile *p, const char *name_or_path, char *why, size_t 
     }
     int rc = read_file(name_or_path, &text, why, why_size);
 
-    if (rc)
-        return rc;
-    rc = load_text(p, name_or_path, text, why, why_size);
+    if (!rc)
+        rc = load_text(p, name_or_path, text, why, why_size);
     free(text);
     return rc;
 }

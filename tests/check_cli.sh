@@ -70,6 +70,7 @@ bad 2 "optane-100" run esh --on emul:optane-10
 bad 2 "did you mean 'insert'?" run esh --workload inzert
 bad 2 "did you mean '--records'?" run esh --recrods 5
 bad 2 "did you mean 'buckets'?" run esh --set bucket=4
+bad 2 "give a power of two, 4 to 64" run esh --set buckets=5
 bad 2 "cores" run esh --profile-set cors=5
 bad 2 "out of range" run esh --operations 0
 bad 2 "out of range" run esh --threads 0
@@ -83,6 +84,9 @@ bad 2 "cannot be read" run esh --keys "$work/missing"
 bad 2 "line 3 repeats line 1" run esh --keys "$work/twice"
 bad 2 "line 2 has a NUL" run esh --keys "$work/nul"
 bad 2 "longer than 64 KB" run esh --keys "$work/long"
+bad 2 "Is a directory" run esh --on "emul:$work"
+bad 2 "larger than 1 MiB" run esh --on emul:/dev/zero
+bad 2 "longer than 64 KB" run esh --keys /dev/zero
 bad 2 "cannot be written" run esh --output "$work/no/such" --records 1k
 bad 2 "no operation 'insrt'" explain esh insrt 5
 bad 2 "is no key" explain esh insert x

@@ -113,7 +113,9 @@ Test(options, parameters_are_checked_against_the_store)
 {
     static const char *const words[] = {"slow", "fast", NULL};
     static const struct store_parameter parameters[] = {
-        {"size", "a number", 4, 2, 8, NULL}, {"mode", "a word", 0, 0, 1, words}, {.name = NULL}};
+        {.name = "size", .value = 4, .min = 2, .max = 8, .power_of_two = true},
+        {.name = "mode", .max = 1, .words = words},
+        {.name = NULL}};
     static const struct store_ops ops = {.name = "toy", .parameters = parameters};
     uint64_t values[STORE_PARAMETERS_MAX];
     struct options o = {.sets = {"size=8", "mode=fast"}, .set_count = 2};
@@ -122,7 +124,9 @@ Test(options, parameters_are_checked_against_the_store)
     cr_assert(values[0] == 8 && values[1] == 1);
     o.sets[0] = "size=9";
     cr_assert_eq(options_parameters(&o, &ops, values, why, sizeof why), -EINVAL);
-    cr_assert_not_null(strstr(why, "2 to 8"));
+    cr_assert_not_null(strstr(why, "a power of two, 2 to 8"));
+    o.sets[0] = "size=6";
+    cr_assert_eq(options_parameters(&o, &ops, values, why, sizeof why), -EINVAL);
     o.sets[0] = "mode=quick";
     cr_assert_eq(options_parameters(&o, &ops, values, why, sizeof why), -EINVAL);
     cr_assert_not_null(strstr(why, "slow or fast"));
