@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,9 +15,8 @@ static uint64_t round_up(uint64_t bytes)
     return (bytes + ARENA_PAGE - 1) / ARENA_PAGE * ARENA_PAGE;
 }
 
-/* Opens or makes the pool file and settles the pool's size. */
-static int open_file(const struct backend_options *o, uint64_t *bytes, bool *existing,
-                     char why[BACKEND_WHY_MAX])
+/* Whether the file is there, and whether that is what the options expect. */
+static int check_file(const struct backend_options *o, bool *existing, char why[BACKEND_WHY_MAX])
 {
     struct stat st;
     *existing = stat(o->pool_path, &st) == 0;
@@ -34,15 +34,40 @@ static int open_file(const struct backend_options *o, uint64_t *bytes, bool *exi
                  o->pool_path);
         return -ENOENT;
     }
-    const int flags = O_RDWR | O_CLOEXEC | (*existing ? 0 : O_CREAT | O_EXCL);
-    const int fd = open(o->pool_path, flags, 0644);
+    return 0;
+}
+
+/* Opens the file and holds it against other processes, who would cut it short or write to it. */
+static int open_locked(const char *path, int flags, char why[BACKEND_WHY_MAX])
+{
+    const int fd = open(path, flags | O_RDWR | O_CLOEXEC, 0644);
     if (fd < 0) {
         const int error = -errno;
-        snprintf(why, BACKEND_WHY_MAX, "cannot open %s: %s", o->pool_path, strerror(errno));
+        snprintf(why, BACKEND_WHY_MAX, "cannot open %s: %s", path, strerror(-error));
         return error;
     }
+    /* A file system that knows no locks is no reason to refuse. */
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        snprintf(why, BACKEND_WHY_MAX, "%s is in use by another process; wait for its end", path);
+        close(fd);
+        return -EBUSY;
+    }
+    return fd;
+}
+
+/* Opens or makes the pool file and settles the pool's size. */
+static int open_file(const struct backend_options *o, uint64_t *bytes, bool *existing,
+                     char why[BACKEND_WHY_MAX])
+{
+    struct stat st;
+    const int error = check_file(o, existing, why);
+    if (error)
+        return error;
+    const int fd = open_locked(o->pool_path, *existing ? 0 : O_CREAT | O_EXCL, why);
+    if (fd < 0)
+        return fd;
     if (*existing && o->reuse) {
-        *bytes = (uint64_t)st.st_size;
+        *bytes = fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
         return fd;
     }
     if (ftruncate(fd, 0) != 0 || posix_fallocate(fd, 0, (off_t)*bytes) != 0) {
@@ -116,7 +141,7 @@ int arena_open(struct arena *a, const struct backend_options *options, char why[
 {
     uint64_t pool_bytes = round_up(options->pool_bytes);
     const uint64_t dram_bytes = round_up(options->volatile_bytes);
-    *a = (struct arena){0};
+    *a = (struct arena){.fd = -1};
     if (!pool_bytes || pool_bytes > ARENA_POOL_MAX || !dram_bytes) {
         snprintf(why, BACKEND_WHY_MAX, "a pool of %llu bytes: 1 byte to 2 TiB are possible",
                  (unsigned long long)options->pool_bytes);
@@ -135,12 +160,13 @@ int arena_open(struct arena *a, const struct backend_options *options, char why[
         }
     }
     const int error = map_regions(a, fd, pool_bytes, dram_bytes);
-    if (fd >= 0)
-        close(fd);
-    if (error)
+    a->fd = fd;
+    if (error) {
         snprintf(why, BACKEND_WHY_MAX,
                  "cannot map a pool of %llu MiB: not enough memory; try fewer --records",
                  (unsigned long long)(pool_bytes >> 20));
+        arena_close(a);
+    }
     return error;
 }
 
@@ -148,5 +174,7 @@ void arena_close(struct arena *a)
 {
     if (a->base)
         munmap(a->base, a->reserved);
-    *a = (struct arena){0};
+    if (a->fd >= 0)
+        close(a->fd); /* and with it the lock */
+    *a = (struct arena){.fd = -1};
 }

@@ -3,7 +3,8 @@
  *     base                           base + volatile_at
  *     | pool, pre-faulted |  (hole)  | volatile, memory where touched |
  *
- * Huge pages where the system allows them. The pool is a file's pages or anonymous memory.
+ * Huge pages where the system allows them. The pool is a file's pages or anonymous memory;
+ * the file is locked (flock) until the arena closes.
  */
 #ifndef BACKENDS_ARENA_H
 #define BACKENDS_ARENA_H
@@ -19,6 +20,7 @@ struct arena {
     uint64_t volatile_at, reserved; /* offset, and bytes of address space from base */
     struct pm_region pool, dram;
     bool existing; /* the pool file was there before */
+    int fd;        /* the pool file, locked while the arena is open; -1: anonymous memory */
 };
 
 /* Errors as backend_open()'s. */

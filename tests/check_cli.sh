@@ -101,6 +101,14 @@ good run esh --operations 1k --on dram --workload read --pool "$pool" --reuse
 bad 2 "--reuse goes on" run esh $small --on dram --workload insert --pool "$pool"
 bad 2 "holds 3000 records" run esh $small --on dram --workload read --pool "$pool" --reuse
 good run esh $small --on dram --workload insert --pool "$pool" --overwrite
+# In use: neither read nor cut short under whoever uses it.
+for how in --reuse --overwrite; do
+    flock "$pool" "$pmtwin" run esh --on dram --workload read --pool "$pool" $how >/dev/null 2>"$work/err"
+    code=$?
+    [ $code -eq 2 ] && grep -q "in use by another process" "$work/err" ||
+        fail "a pool in use, $how -> $code: $(cat "$work/err")"
+done
+good run esh --operations 1k --on dram --workload read --pool "$pool" --reuse
 head -c 3000000 /dev/zero >"$work/zeroes"
 bad 2 "$work/zeroes" run esh --workload read --pool "$work/zeroes" --reuse
 [ "$(tr -d '\0' <"$work/zeroes" | wc -c)" -eq 0 ] || fail "a file that is no pool was written to"
