@@ -31,7 +31,7 @@ struct store_parameter {
     const char *name, *what; /* what: one line, with the unit */
     uint64_t value, min, max;
     const char *const *words; /* names of the values 0, 1, ..; NULL: a number */
-    bool power_of_two;
+    bool power_of_two;        /* of a number: the others in min .. max are refused */
 };
 
 struct store_config {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the text ends in a line that is too long already: an endless file is not read to its end. */
+/* Whether the last line is too long already: then an endless file need not be read to its end. */
 static bool tail_too_long(const char *text, size_t size)
 {
     const char *tail = size ? memrchr(text, '\n', size) : NULL;
