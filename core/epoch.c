@@ -184,7 +184,7 @@ bool epoch_reclaim(struct epoch *e)
     return reclaim(e, worker, oldest) != 0;
 }
 
-void epoch_fini(struct epoch *e)
+void epoch_empty(struct epoch *e)
 {
     struct epoch_shared PM *shared = shared_of(e);
     for (int i = 0; i < EPOCH_WORKERS; i++)

@@ -29,7 +29,7 @@ struct epoch {
 /* -ENOMEM: the volatile region is full. */
 int epoch_init(struct epoch *e, struct pool *pool) PM_EXPORT(epoch_init);
 /* Frees all that waits. No worker may be inside. */
-void epoch_fini(struct epoch *e) PM_EXPORT(epoch_fini);
+void epoch_empty(struct epoch *e) PM_EXPORT(epoch_empty);
 void epoch_enter(struct epoch *e) PM_EXPORT(epoch_enter);
 void epoch_leave(struct epoch *e) PM_EXPORT(epoch_leave);
 /* block was allocated by pool_alloc, and is unlinked durably. If the volatile region has no room

@@ -114,7 +114,7 @@ static int find(struct store *s, const struct esh_window *w, uint64_t state,
 {
     const uint8_t fingerprint = esh_fingerprint(key->hash);
     struct esh_bucket PM *home = &w->segment[w->home];
-    unsigned slots = esh_allocated(state) & ~esh_away(state);
+    unsigned slots = esh_allocated(state);
     const uint64_t tag1 = pm_load_acquire(&home->tags[1]);
     if (s->fingerprints) {
         const uint64_t tag0 = pm_load_acquire(&home->tags[0]);
@@ -126,7 +126,7 @@ static int find(struct store *s, const struct esh_window *w, uint64_t state,
         const unsigned bucket = neighbour(s, w, (unsigned)__builtin_ctz(ofrb) + 1);
         struct esh_bucket PM *b = &w->segment[bucket];
         const uint64_t there = pm_load_acquire(&b->state);
-        slots = esh_allocated(there) & esh_away(there);
+        slots = esh_allocated(there);
         if (s->fingerprints) {
             const uint64_t tags0 = pm_load_acquire(&b->tags[0]);
             const uint64_t tags1 = pm_load_acquire(&b->tags[1]);
@@ -162,9 +162,10 @@ int esh_peek(struct store *s, const struct esh_key *key, struct esh_place *place
 /* ---- writing: the home bucket is locked ------------------------------------------------------ */
 
 /* Adds a pair to a locked bucket that has room. The state's release store is the commit. */
-static void add(struct store *s, struct esh_bucket PM *b, bool away, const struct esh_key *key,
-                uint64_t value)
+static void add(struct store *s, const struct esh_window *w, unsigned bucket,
+                const struct esh_key *key, uint64_t value)
 {
+    struct esh_bucket PM *b = &w->segment[bucket];
     const uint64_t state = pm_load_relaxed(&b->state);
     const unsigned slot = (unsigned)__builtin_ctz(~esh_allocated(state));
     struct esh_slot PM *pair = &b->slots[slot];
@@ -181,8 +182,8 @@ static void add(struct store *s, struct esh_bucket PM *b, bool away, const struc
         esh_set_fingerprint(tags, slot, key->hash);
         pm_store_relaxed(&b->tags[slot / 8], tags[slot / 8]);
     }
-    pm_store_release(&b->state, esh_with_slots(state, esh_allocated(state) | 1U << slot,
-                                               esh_away(state) | (unsigned)away << slot));
+    const uint64_t with = esh_with_slots(state, bucket, esh_allocated(state) | 1U << slot);
+    pm_store_release(&b->state, with);
     pm_persist(&b->state, sizeof b->state);
 }
 
@@ -201,7 +202,7 @@ static int place_pair(struct store *s, const struct esh_window *w, const struct 
     int error = -ENOSPC;
 
     if (has_room(home)) {
-        add(s, home, false, key, value);
+        add(s, w, w->home, key, value);
         return 0;
     }
     for (unsigned d = 1; d < s->probe; d++) {
@@ -215,7 +216,7 @@ static int place_pair(struct store *s, const struct esh_window *w, const struct 
         if (has_room(b)) {
             const uint64_t tag1 = pm_load_relaxed(&home->tags[1]);
             pm_store_relaxed(&home->tags[1], esh_note_overflow(tag1, d));
-            add(s, b, true, key, value);
+            add(s, w, neighbour(s, w, d), key, value);
             error = 0;
         }
         lock_release(&b->lock, s->pool->generation);
@@ -267,7 +268,7 @@ int esh_put(struct store *s, const struct esh_key *key, uint64_t value, enum esh
 
 /* ---- deleting -------------------------------------------------------------------------------- */
 
-/* Does a locked bucket hold away records of that home, in these slots? */
+/* Does a locked bucket hold records of that home, in these slots? */
 static bool holds_records_of(struct store *s, struct esh_bucket PM *b, unsigned slots,
                              unsigned home)
 {
@@ -286,14 +287,14 @@ static void take_out(struct store *s, const struct esh_window *w, const struct e
     const unsigned bit = 1U << place->slot;
     uint64_t state = pm_load_relaxed(&b->state);
 
-    state = esh_with_slots(state, esh_allocated(state) & ~bit, esh_away(state) & ~bit);
+    state = esh_with_slots(state, place->bucket, esh_allocated(state) & ~bit);
     pm_store_release(&b->state, state);
     pm_persist(&b->state, sizeof b->state);
 
     if (place->bucket != w->home) {
         struct esh_bucket PM *home = &w->segment[w->home];
         const unsigned distance = esh_distance(s, w->home, place->bucket);
-        const bool gone = !holds_records_of(s, b, esh_away(state), w->home);
+        const bool gone = !holds_records_of(s, b, esh_allocated(state), w->home);
         const uint64_t tag1 = pm_load_relaxed(&home->tags[1]);
         pm_store_relaxed(&home->tags[1], esh_forget_overflow(tag1, distance, gone));
     }

@@ -7,9 +7,10 @@
  *   byte 0      8       16               30   31   32        48               256
  *        | lock | state | 14 fingerprints |OFRB| OC | slot 0 | slot 1 | .. slot 13 |
  *        `------------------------- line 0 -------------------------'
- *   state, the commit word:  63 pattern 34 | 33 depth+1 28 | 27 away 14 | 13 allocated 0
+ *   state, the commit word:  63 pattern 34 | 33 depth+1 28 | 27 check 14 | 13 allocated 0
  *
- *   allocated  slot holds a record       away      .. whose home is another bucket
+ *   allocated  slot holds a record
+ *   check      of the other bits and the bucket's number: recovery refuses a word that is damaged
  *   depth      low hash bits that all records of the segment share; 0 in the field: no segment
  *   pattern    those bits
  *   OFRB       bit d-1: a record of mine lies d buckets further (1..7); bit 7 is OB: some do
@@ -29,6 +30,10 @@
  *           buckets' states, persist. Before the commit the new segment is covered by the old one
  *           and recovery drops it; after it, records that do not match their segment are stale.
  *   A lock is let go after the persist, so what a reader can see is durable.
+ *
+ * Damage. Recovery opens a table only if every commit word, blob's first word, header and descriptor
+ * passes its check, the segments cover every hash once, and no lock word is of the future. Keys and
+ * values themselves carry no check.
  *
  * Hints: lock, fingerprints, OFRB, OB, OC. Never flushed on purpose; recovery computes them anew.
  *
@@ -58,6 +63,7 @@
 #include <stdint.h>
 
 #include "core/epoch.h"
+#include "core/hash.h"
 #include "core/pool.h"
 #include "core/store.h"
 
@@ -82,7 +88,7 @@ struct esh_slot {
 
 struct esh_bucket {
     uint64_t lock;    /* lock.h */
-    uint64_t state;   /* the commit word */
+    uint64_t state;   /* the commit word, esh_state() */
     uint64_t tags[2]; /* fingerprints 0..7 | fingerprints 8..13, OFRB, OC */
     struct esh_slot slots[ESH_SLOTS];
 };
@@ -91,13 +97,14 @@ static_assert(offsetof(struct esh_bucket, slots[2]) == PM_LINE, "slots 0 and 1 s
 
 /* Out-of-line key and value; the key's bytes follow, then the value's. Never changed once seen. */
 struct esh_blob {
-    uint32_t key_size, value_size;
+    uint64_t sizes; /* 63 check 34 | 33 value size 17 | 16 key size 0, esh_blob_sizes() */
 };
 
 /* The table's root object: written once, durable before the pool names it. */
 struct esh_header {
     uint64_t fixed;
     uint64_t parameters[ESH_PARAMETERS];
+    uint64_t checksum; /* of all above, esh_header_checksum() */
 };
 
 /* In the volatile region. The lock guards every entry's change, the doubling and the counts. */
@@ -146,18 +153,21 @@ struct esh_place {
     uint64_t value;
 };
 
-/* The state word. */
-static inline uint64_t esh_state(unsigned depth, uint64_t pattern)
+/* The state word of a segment's bucket number `bucket`. */
+static inline uint64_t esh_state(unsigned bucket, unsigned depth, uint64_t pattern,
+                                 unsigned allocated)
 {
-    return pattern << 34 | (uint64_t)(depth + 1) << 28;
+    const uint64_t word = pattern << 34 | (uint64_t)(depth + 1) << 28 | allocated;
+    return word | hash_check(word, bucket, ESH_SLOTS) << ESH_SLOTS;
+}
+static inline bool esh_state_is_sound(uint64_t state, unsigned bucket)
+{
+    const uint64_t word = state & ~((uint64_t)ESH_ALL << ESH_SLOTS);
+    return (state >> ESH_SLOTS & ESH_ALL) == hash_check(word, bucket, ESH_SLOTS);
 }
 static inline unsigned esh_allocated(uint64_t state)
 {
     return state & ESH_ALL;
-}
-static inline unsigned esh_away(uint64_t state)
-{
-    return state >> ESH_SLOTS & ESH_ALL;
 }
 static inline bool esh_live(uint64_t state)
 {
@@ -180,9 +190,29 @@ static inline bool esh_covers(uint64_t state, uint64_t hash)
     return esh_live(state) && esh_low_bits(hash, esh_depth(state)) == esh_pattern(state);
 }
 /* state with other slots: same segment. */
-static inline uint64_t esh_with_slots(uint64_t state, unsigned allocated, unsigned away)
+static inline uint64_t esh_with_slots(uint64_t state, unsigned bucket, unsigned allocated)
 {
-    return state >> 28 << 28 | (uint64_t)(away & allocated) << ESH_SLOTS | allocated;
+    return esh_state(bucket, esh_depth(state), esh_pattern(state), allocated);
+}
+
+/* The first word of the blob of a key with that hash. */
+static inline uint64_t esh_blob_sizes(uint32_t key_size, uint32_t value_size, uint64_t hash)
+{
+    const uint64_t word = (uint64_t)value_size << 17 | key_size;
+    return word | hash_check(word, hash, 30) << 34;
+}
+static inline uint32_t esh_blob_key_size(uint64_t sizes)
+{
+    return sizes & 0x1ffff;
+}
+static inline uint32_t esh_blob_value_size(uint64_t sizes)
+{
+    return sizes >> 17 & 0x1ffff;
+}
+
+static inline uint64_t esh_header_checksum(const struct esh_header *h)
+{
+    return hash_murmur_bytes(h, offsetof(struct esh_header, checksum));
 }
 
 /* Low bits are the directory's; bucket and fingerprint come from the top. */
@@ -257,6 +287,8 @@ unsigned esh_directory_depth(const struct store *s) PM_EXPORT(esh_directory_dept
 /* Makes the directory name segment wherever the pattern's low `depth` bits stand. Likewise. */
 void esh_direct(struct store *s, unsigned depth, uint64_t pattern, pm_off segment)
     PM_EXPORT(esh_direct);
+/* Depth that no segment of so many may have. */
+unsigned esh_depth_limit(uint64_t segments) PM_EXPORT(esh_depth_limit);
 /* Makes room for hash in the segment w, unless somebody did: 0, -ENOSPC, -EOVERFLOW. */
 int esh_split(struct store *s, const struct esh_window *w, uint64_t hash) PM_EXPORT(esh_split);
 

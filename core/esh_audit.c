@@ -59,8 +59,8 @@ struct iteration {
 static int visit_blob(const struct iteration *it, pm_off offset)
 {
     struct esh_blob PM *blob = pm_at(&it->s->pool->memory, offset);
-    const uint32_t key_size = pm_load(&blob->key_size);
-    const uint32_t value_size = pm_load(&blob->value_size);
+    const uint64_t sizes = pm_load(&blob->sizes);
+    const uint32_t key_size = esh_blob_key_size(sizes), value_size = esh_blob_value_size(sizes);
     char *copy = malloc((size_t)key_size + value_size);
     if (!copy)
         return -ENOMEM;
@@ -161,7 +161,7 @@ struct audit {
     struct store *s;
     char *why;
     size_t why_size;
-    uint64_t segments, entries, blobs;
+    uint64_t segments, entries, blob_bytes;
 };
 
 static int broken(struct audit *a, pm_off segment, const char *format, ...)
@@ -190,15 +190,16 @@ static int audit_record(struct audit *a, const struct esh_window *segment, unsig
         return broken(a, segment->offset, "bucket %u slot %u holds another segment's record", b, i);
     if (!s->fixed) {
         struct esh_blob PM *blob = pm_at(&s->pool->memory, value);
-        key.bytes.size = pm_load(&blob->key_size);
-        if (key.bytes.size == 0 || key.bytes.size > STORE_BYTES_MAX)
-            return broken(a, segment->offset, "bucket %u slot %u: key size out of range", b, i);
+        const uint64_t sizes = pm_load(&blob->sizes);
+        key.bytes.size = esh_blob_key_size(sizes);
+        if (sizes != esh_blob_sizes(key.bytes.size, esh_blob_value_size(sizes), word))
+            return broken(a, segment->offset, "bucket %u slot %u: the blob's check fails", b, i);
         copy = malloc(key.bytes.size);
         if (!copy)
             return -ENOMEM;
         pm_read(copy, blob + 1, key.bytes.size);
         key.bytes.data = copy;
-        a->blobs++;
+        a->blob_bytes += pool_rounded(sizeof *blob + key.bytes.size + esh_blob_value_size(sizes));
     }
     struct esh_window w = *segment;
     struct esh_place place;
@@ -225,10 +226,10 @@ static int audit_bucket(struct audit *a, const struct esh_window *w, unsigned b,
     const uint64_t hints = UINT64_C(0xffff) << 48;
     const uint64_t lock = pm_load(&bucket->lock);
 
-    if (state >> 28 != state0 >> 28)
+    if (esh_depth(state) != esh_depth(state0) || esh_pattern(state) != esh_pattern(state0))
         return broken(a, w->offset, "bucket %u has another depth or pattern than bucket 0", b);
-    if (esh_away(state) & ~esh_allocated(state))
-        return broken(a, w->offset, "bucket %u: a free slot is marked away", b);
+    if (!esh_state_is_sound(state, b))
+        return broken(a, w->offset, "bucket %u: its state fails the check", b);
     if (lock_is_held(lock, a->s->pool->generation))
         return broken(a, w->offset, "bucket %u is locked and nobody works", b);
     if ((tag1 ^ expected[1]) & hints)
@@ -273,11 +274,12 @@ static int audit_segment(void *arg, const struct esh_window *w, unsigned depth, 
     return 0;
 }
 
-/* What is allocated is what is reached: the segments, and the header in a block of one line. */
+/* What is allocated is what is reached: the header in a block of one line, segments, blobs. */
 static int audit_space(struct audit *a)
 {
-    const uint64_t reached = PM_LINE + a->segments * esh_segment_bytes(a->s);
+    const uint64_t reached = PM_LINE + a->segments * esh_segment_bytes(a->s) + a->blob_bytes;
     uint64_t allocated = 0;
+    epoch_empty(&a->s->epoch);
     (void)pool_used(a->s->pool, &allocated);
     if (allocated == reached)
         return 0;
@@ -300,5 +302,5 @@ int esh_audit(struct store *s, char *why, size_t why_size)
                  (unsigned long long)segments, (unsigned long long)a.segments);
         return -EIO;
     }
-    return s->fixed ? audit_space(&a) : 0; /* blobs may still wait in the epoch */
+    return audit_space(&a);
 }

@@ -1,6 +1,8 @@
 /* esh_bytes.c -- ESH's variable records: the slot holds the key's hash and a blob's offset.
  *
- *   slot   | hash | offset | ----> blob  | key size 4 | value size 4 | key | value |
+ *   slot   | hash | offset | ----> blob  | sizes and check 8 | key | value |
+ *
+ * The check binds the blob to its key's hash, and so to its slot.
  *
  * A blob is written and flushed before its slot's home is locked, fenced before the offset is
  * stored, and never changed. An update swaps the offset. Blobs that were seen go through the epoch:
@@ -16,7 +18,7 @@ enum { CHUNK = 64 }; /* of a comparison: one line */
 bool esh_blob_matches(struct store *s, pm_off offset, struct bytes key)
 {
     struct esh_blob PM *blob = pm_at(&s->pool->memory, offset);
-    const uint32_t size = pm_load(&blob->key_size);
+    const uint32_t size = esh_blob_key_size(pm_load(&blob->sizes));
     if (size != key.size)
         return false;
 
@@ -44,7 +46,7 @@ static struct esh_key bytes_key(const struct store *s, struct bytes key)
 }
 
 /* A new blob, flushed but not fenced; 0 when the pool is full. */
-static pm_off write_blob(struct store *s, struct bytes key, struct bytes value)
+static pm_off write_blob(struct store *s, struct bytes key, struct bytes value, uint64_t hash)
 {
     const uint64_t size = sizeof(struct esh_blob) + key.size + value.size;
     pm_off offset = pool_alloc(s->pool, size, ESH_TAG_BLOB);
@@ -54,8 +56,8 @@ static pm_off write_blob(struct store *s, struct bytes key, struct bytes value)
         return 0;
     struct esh_blob PM *blob = pm_at(&s->pool->memory, offset);
     char PM *bytes = (char PM *)(blob + 1);
-    pm_store(&blob->key_size, key.size);
-    pm_store(&blob->value_size, value.size);
+    const uint64_t sizes = esh_blob_sizes(key.size, value.size, hash);
+    pm_store(&blob->sizes, sizes);
     pm_write(bytes, key.data, key.size);
     pm_write(bytes + key.size, value.data, value.size);
     pm_flush(blob, size);
@@ -67,7 +69,7 @@ static int put_bytes(struct store *s, struct bytes key, struct bytes value, enum
     if (!legal(key) || !legal(value))
         return -EINVAL;
     const struct esh_key k = bytes_key(s, key);
-    const pm_off blob = write_blob(s, key, value);
+    const pm_off blob = write_blob(s, key, value, k.hash);
     if (!blob)
         return -ENOSPC;
 
@@ -123,7 +125,7 @@ int esh_get_bytes(struct store *s, struct bytes key, void *value, uint32_t capac
     if (!error) {
         struct esh_blob PM *blob = pm_at(&s->pool->memory, place.value);
         const char PM *bytes = (const char PM *)(blob + 1);
-        *size = pm_load(&blob->value_size);
+        *size = esh_blob_value_size(pm_load(&blob->sizes));
         pm_read(value, bytes + key.size, *size < capacity ? *size : capacity);
     }
     epoch_leave(&s->epoch);

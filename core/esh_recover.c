@@ -2,23 +2,22 @@
  *
  * What survives is the pool's root (struct esh_header), segments and blobs. Recovery
  *
- *   1 finds every block with a segment's tag whose bucket 0 says it is live, smallest depth first
+ *   1 finds every block with a segment's tag whose bucket 0 says it is live, and sorts them by depth
  *   2 drops one that a segment of smaller depth covers: a split that did not commit. Its state
  *     words are zeroed durably, so it can never look live again
  *   3 names the others in a new directory; a gap in it means damage
  *   4 in each segment: brings every bucket to bucket 0's depth (a split that committed and was cut
- *     off), drops records of other segments, computes all hints anew
- *   5 marks what it reached; the pool frees the rest
+ *     off) and drops what moved in it, computes all hints anew
+ *   5 marks what it reached, blobs too; the pool frees the rest
  *
  * Each change is one store that could be made again, so a power cut during recovery is harmless.
- * A table that contradicts itself is damaged: -EIO, and no table is opened.
+ * A table that contradicts itself, or fails a check, is damaged: -EIO, and no table is opened. So
+ * damage to what ESH keeps for itself is never silent; damage to keys and values can be.
  */
 #include "core/esh.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/lock.h"
 
 static const char root_name[POOL_NAME_MAX] = "esh";
 
@@ -93,7 +92,7 @@ static int make_handle(struct store **out, struct pool *pool, const struct esh_h
 
 void esh_close(struct store *s)
 {
-    epoch_fini(&s->epoch); /* frees what waits in it */
+    epoch_empty(&s->epoch);
     free(s->segment_units);
     free(s);
 }
@@ -110,7 +109,8 @@ static int make_root(struct store *s, const struct esh_header *h)
         pm_store(&bucket[b].lock, 0);
         pm_store(&bucket[b].tags[0], 0);
         pm_store(&bucket[b].tags[1], 0);
-        pm_store_release(&bucket[b].state, esh_state(0, 0));
+        const uint64_t state = esh_state(b, 0, 0, 0);
+        pm_store_release(&bucket[b].state, state);
         pm_flush(&bucket[b], PM_LINE);
     }
     struct esh_header PM *root = pm_at(&s->pool->memory, s->header);
@@ -131,6 +131,7 @@ int esh_create(struct store **out, struct pool *pool, const struct store_config 
     memcpy(h.parameters, config->parameters, sizeof h.parameters);
     if (!legal_header(&h))
         return -EINVAL;
+    h.checksum = esh_header_checksum(&h);
 
     const pm_off header = pool_alloc(pool, sizeof h, ESH_TAG_HEADER);
     if (!header)
@@ -151,20 +152,22 @@ struct found_segment {
 
 struct recovery {
     struct store *s;
-    struct found_segment *all;
+    struct found_segment *all; /* as they lie in the pool; sort_by_depth() keeps that order */
     uint64_t count, room;
+    uint64_t of_depth[ESH_DEPTH_MAX + 1];
     struct store_recovery *report;
     unsigned deepest; /* of the segments that stay */
 };
 
-static int collect(void *arg, pm_off block)
+static int collect(void *arg, pm_off block, uint64_t size)
 {
     struct recovery *r = arg;
     struct esh_bucket PM *bucket = pm_at(&r->s->pool->memory, block);
     const uint64_t state = pm_load(&bucket->state);
     if (!esh_live(state))
         return 0;
-    if (esh_depth(state) > ESH_DEPTH_MAX || esh_pattern(state) >> esh_depth(state))
+    if (size < esh_segment_bytes(r->s) || !esh_state_is_sound(state, 0) ||
+        esh_depth(state) > ESH_DEPTH_MAX || esh_pattern(state) >> esh_depth(state))
         return -EIO;
     if (r->count == r->room) {
         const uint64_t room = r->room ? r->room * 2 : 1024;
@@ -176,15 +179,25 @@ static int collect(void *arg, pm_off block)
     }
     r->all[r->count++] = (struct found_segment){
         .offset = block, .pattern = esh_pattern(state), .depth = esh_depth(state)};
+    r->of_depth[esh_depth(state)]++;
     return 0;
 }
 
-static int by_depth_then_pattern(const void *a, const void *b)
+/* Counts are known, so one pass does: segments of equal depth stay in the order of the pool, which
+ * the passes to come then read nearly in sequence. */
+static int sort_by_depth(struct recovery *r)
 {
-    const struct found_segment *x = a, *y = b;
-    if (x->depth != y->depth)
-        return x->depth < y->depth ? -1 : 1;
-    return (x->pattern > y->pattern) - (x->pattern < y->pattern);
+    struct found_segment *sorted = malloc((r->count + 1) * sizeof *sorted);
+    uint64_t next[ESH_DEPTH_MAX + 1] = {0};
+    if (!sorted)
+        return -ENOMEM;
+    for (unsigned d = 0; d < ESH_DEPTH_MAX; d++)
+        next[d + 1] = next[d] + r->of_depth[d];
+    for (uint64_t i = 0; i < r->count; i++)
+        sorted[next[r->all[i].depth]++] = r->all[i];
+    free(r->all);
+    r->all = sorted;
+    return 0;
 }
 
 /* Makes sure that a dropped segment is never taken for a live one. */
@@ -198,19 +211,25 @@ static void bury(struct store *s, pm_off segment)
     pm_fence();
 }
 
-/* Names the live segments in the directory and buries the others. */
+static unsigned depth_of(struct store *s, pm_off segment)
+{
+    struct esh_bucket PM *bucket = pm_at(&s->pool->memory, segment);
+    return esh_depth(pm_load(&bucket->state));
+}
+
+/* Names the live segments in the directory and buries the others. The volatile region is fresh, so
+ * the directory reads as zeroes. */
 static int settle(struct recovery *r)
 {
     struct store *s = r->s;
-    uint64_t live = 0;
+    uint64_t live = 0, covered = 0; /* entries of the largest directory */
 
     const unsigned depth = r->count ? r->all[r->count - 1].depth : 0;
     if (depth > s->depth_max)
         return -ENOMEM;
+    if (depth > esh_depth_limit(r->count))
+        return -EIO;
     pm_store_relaxed(&s->directory->depth, depth);
-    for (uint64_t i = 0; i < UINT64_C(1) << depth; i++)
-        pm_store_relaxed(&s->directory->entries[i], 0);
-
     for (uint64_t i = 0; i < r->count; i++) {
         const struct found_segment f = r->all[i];
         const pm_off before = pm_load_relaxed(&s->directory->entries[f.pattern]);
@@ -219,8 +238,8 @@ static int settle(struct recovery *r)
             esh_note_segment(s, f.offset);
             r->all[live++] = f;
             r->deepest = f.depth;
-        } else if (live && r->all[live - 1].depth == f.depth &&
-                   r->all[live - 1].pattern == f.pattern) {
+            covered += UINT64_C(1) << (ESH_DEPTH_MAX - f.depth);
+        } else if (depth_of(s, before) == f.depth) {
             return -EIO; /* two segments claim the same records */
         } else {
             bury(s, f.offset);
@@ -230,71 +249,105 @@ static int settle(struct recovery *r)
     r->count = live;
     pm_store_relaxed(&s->directory->depth, r->deepest); /* the larger one's beginning */
     pm_store_relaxed(&s->directory->segments, live);
-    for (uint64_t i = 0; i < UINT64_C(1) << r->deepest; i++) {
-        const pm_off segment = pm_load_relaxed(&s->directory->entries[i]);
-        if (!segment)
-            return -EIO; /* records are missing */
-    }
-    return 0;
+    return covered == UINT64_C(1) << ESH_DEPTH_MAX ? 0 : -EIO; /* records are missing */
 }
 
-/* The slots of bucket b that belong to it. Marks their blobs. */
+/* Marks a record's blob. -EIO: it is not there, or another record's. */
+static int reach_blob(struct store *s, pm_off offset, uint64_t hash)
+{
+    if (offset % PM_LINE || offset > s->pool->memory.size - sizeof(struct esh_blob))
+        return -EIO;
+    const struct esh_blob PM *blob = pm_at(&s->pool->memory, offset);
+    const uint64_t sizes = pm_load(&blob->sizes);
+    const uint32_t key = esh_blob_key_size(sizes), value = esh_blob_value_size(sizes);
+    if (sizes != esh_blob_sizes(key, value, hash) || key < 1 || key > STORE_BYTES_MAX ||
+        value < 1 || value > STORE_BYTES_MAX)
+        return -EIO;
+    return pool_mark(s->pool, offset, sizeof *blob + key + value);
+}
+
+/* One bucket: what its words say, and what they should. */
+struct sifted {
+    uint64_t tags[2]; /* expected; OFRB and OC come from all buckets */
+    unsigned keep;    /* slots whose records belong here */
+};
+
+/* The slots of bucket b that belong to it. stale: a split may have left others behind. */
 static int sift(struct recovery *r, const struct found_segment *f, struct esh_bucket PM *bucket,
-                unsigned b, uint64_t *state)
+                unsigned b, unsigned allocated, bool stale, struct sifted *all)
 {
     struct store *s = r->s;
-    unsigned keep = 0, away = 0;
-
-    for (unsigned slots = esh_allocated(*state); slots; slots &= slots - 1) {
+    for (unsigned slots = allocated; slots; slots &= slots - 1) {
         const unsigned i = (unsigned)__builtin_ctz(slots);
         const uint64_t word = pm_load(&bucket->slots[i].key);
         const uint64_t hash = esh_slot_hash(s, word);
-        if (esh_low_bits(hash, f->depth) != f->pattern)
+        if (esh_low_bits(hash, f->depth) != f->pattern) {
+            if (!stale)
+                return -EIO;
             continue; /* it moved in a split */
-        if (esh_distance(s, esh_home(s, hash), b) >= s->probe)
+        }
+        const unsigned home = esh_home(s, hash), distance = esh_distance(s, home, b);
+        if (distance >= s->probe)
             return -EIO; /* no operation puts a record there */
-        keep |= 1U << i;
-        away |= (unsigned)(esh_home(s, hash) != b) << i;
-        r->report->records++;
+        all[b].keep |= 1U << i;
+        if (s->fingerprints)
+            esh_set_fingerprint(all[b].tags, i, hash);
+        if (distance)
+            all[home].tags[1] = esh_note_overflow(all[home].tags[1], distance);
         if (s->fixed)
             continue;
         const pm_off blob = pm_load(&bucket->slots[i].value);
-        if (pool_mark(s->pool, blob) != 0)
-            return -EIO;
+        const int error = reach_blob(s, blob, hash);
+        if (error)
+            return error;
     }
-    *state = esh_with_slots(esh_state(f->depth, f->pattern), keep, away);
     return 0;
 }
 
+/* Stores a bucket's hints where they differ. Fingerprints of free slots mean nothing. */
+static void hint(struct esh_bucket PM *bucket, const struct sifted *x)
+{
+    uint64_t matter[2] = {0, UINT64_C(0xffff) << 48};
+    for (unsigned slots = x->keep; slots; slots &= slots - 1) {
+        const unsigned i = (unsigned)__builtin_ctz(slots);
+        matter[i / 8] |= UINT64_C(255) << i % 8 * 8;
+    }
+    for (unsigned half = 0; half < 2; half++) {
+        const uint64_t before = pm_load(&bucket->tags[half]);
+        if ((before ^ x->tags[half]) & matter[half])
+            pm_store(&bucket->tags[half], x->tags[half]);
+    }
+}
+
+/* Checks and mends one segment. */
 static int mend(struct recovery *r, const struct found_segment *f)
 {
     struct store *s = r->s;
     struct esh_bucket PM *segment = pm_at(&s->pool->memory, f->offset);
+    struct sifted all[ESH_BUCKETS_MAX];
+    memset(all, 0, s->buckets * sizeof all[0]);
 
     for (unsigned b = 0; b < s->buckets; b++) {
+        const uint64_t lock = pm_load(&segment[b].lock);
         const uint64_t before = pm_load(&segment[b].state);
         const unsigned depth = esh_live(before) ? esh_depth(before) : ESH_DEPTH_MAX + 1;
-        if (depth > f->depth || depth + 1 < f->depth ||
-            esh_pattern(before) != esh_low_bits(f->pattern, depth))
+        if (depth > f->depth || depth + 1 < f->depth || !esh_state_is_sound(before, b) ||
+            esh_pattern(before) != esh_low_bits(f->pattern, depth) ||
+            lock >> 32 >= s->pool->generation) /* nobody was there yet */
             return -EIO;
-        uint64_t state = before;
-        const int error = sift(r, f, &segment[b], b, &state);
+        const bool stale = depth < f->depth;
+        const int error = sift(r, f, &segment[b], b, esh_allocated(before), stale, all);
         if (error)
             return error;
-        if (state != before) {
+        if (stale) {
+            const uint64_t state = esh_state(b, f->depth, f->pattern, all[b].keep);
             pm_store_release(&segment[b].state, state);
             pm_persist(&segment[b].state, sizeof segment[b].state);
         }
+        r->report->records += (unsigned)__builtin_popcount(all[b].keep);
     }
-
-    uint64_t tags[ESH_BUCKETS_MAX][2];
-    esh_expected_tags(s, segment, tags);
     for (unsigned b = 0; b < s->buckets; b++)
-        for (unsigned half = 0; half < 2; half++) {
-            const uint64_t before = pm_load(&segment[b].tags[half]);
-            if (before != tags[b][half])
-                pm_store(&segment[b].tags[half], tags[b][half]);
-        }
+        hint(&segment[b], &all[b]);
     return 0;
 }
 
@@ -304,16 +357,16 @@ static int recover(struct recovery *r)
     int error = pool_blocks(s->pool, ESH_TAG_SEGMENT, collect, r);
     if (error)
         return error;
-    if (r->count)
-        qsort(r->all, r->count, sizeof *r->all, by_depth_then_pattern);
-    error = settle(r);
+    error = sort_by_depth(r);
+    if (!error)
+        error = settle(r);
     if (error)
         return error;
 
     pool_mark_begin(s->pool);
-    error = pool_mark(s->pool, s->header);
+    error = pool_mark(s->pool, s->header, sizeof(struct esh_header));
     for (uint64_t i = 0; !error && i < r->count; i++) {
-        error = pool_mark(s->pool, r->all[i].offset);
+        error = pool_mark(s->pool, r->all[i].offset, esh_segment_bytes(s));
         if (!error)
             error = mend(r, &r->all[i]);
     }
@@ -336,7 +389,7 @@ int esh_open(struct store **out, struct pool *pool, struct store_recovery *found
     struct esh_header h;
     const struct esh_header PM *root = pm_at(&pool->memory, header);
     pm_read(&h, root, sizeof h);
-    if (!legal_header(&h))
+    if (h.checksum != esh_header_checksum(&h) || !legal_header(&h))
         return -EIO;
 
     int error = make_handle(out, pool, &h, header);

@@ -23,10 +23,10 @@ struct split {
     struct esh_bucket PM *from, *to;
     unsigned depth; /* before the split */
     uint64_t pattern;
-    unsigned moved[ESH_BUCKETS_MAX];      /* slots of each old bucket that leave it */
-    uint64_t hints[ESH_BUCKETS_MAX];      /* tags[1] of the old buckets: OFRB and OC only */
-    uint64_t to_state[ESH_BUCKETS_MAX];
-    uint64_t to_tags[ESH_BUCKETS_MAX][2];
+    unsigned moved[ESH_BUCKETS_MAX]; /* slots of each old bucket that leave it */
+    unsigned taken[ESH_BUCKETS_MAX]; /* slots of each new bucket that are filled */
+    uint64_t hints[ESH_BUCKETS_MAX]; /* tags[1] of the old buckets: OFRB and OC only */
+    uint64_t tags[ESH_BUCKETS_MAX][2]; /* of the new buckets */
 };
 
 /* ---- whether ---------------------------------------------------------------------------------- */
@@ -71,15 +71,19 @@ static unsigned log2_up(uint64_t n)
     return n <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(n - 1);
 }
 
-/* Depth that no segment may pass now. */
+unsigned esh_depth_limit(uint64_t segments)
+{
+    const unsigned slack = log2_up(segments) + DEPTH_SLACK;
+    const unsigned limit = slack > DEPTH_FLOOR ? slack : DEPTH_FLOOR;
+    return limit < ESH_DEPTH_MAX ? limit : ESH_DEPTH_MAX;
+}
+
 static unsigned depth_limit(struct store *s)
 {
     lock_acquire(&s->directory->lock, s->pool->generation);
     const uint64_t segments = pm_load_relaxed(&s->directory->segments);
     lock_release(&s->directory->lock, s->pool->generation);
-    const unsigned slack = log2_up(segments) + DEPTH_SLACK;
-    const unsigned limit = slack > DEPTH_FLOOR ? slack : DEPTH_FLOOR;
-    return limit < ESH_DEPTH_MAX ? limit : ESH_DEPTH_MAX;
+    return esh_depth_limit(segments);
 }
 
 /* ---- the copy --------------------------------------------------------------------------------- */
@@ -112,7 +116,7 @@ static void copy_record(struct store *s, struct split *x, unsigned from_bucket, 
     unsigned bucket = from_bucket, slot = from_slot;
 
     const unsigned free_at_home =
-        ESH_ALL & ~(x->moved[home] | esh_allocated(x->to_state[home]));
+        ESH_ALL & ~(x->moved[home] | x->taken[home]);
     if (home != bucket && free_at_home) {
         bucket = home;
         slot = (unsigned)__builtin_ctz(free_at_home);
@@ -121,31 +125,26 @@ static void copy_record(struct store *s, struct split *x, unsigned from_bucket, 
     pm_store_relaxed(&to->key, word);
     pm_store_relaxed(&to->value, value);
 
-    const uint64_t state = x->to_state[bucket];
-    x->to_state[bucket] =
-        esh_with_slots(state, esh_allocated(state) | 1U << slot,
-                       esh_away(state) | (unsigned)(home != bucket) << slot);
+    x->taken[bucket] |= 1U << slot;
     if (s->fingerprints)
-        esh_set_fingerprint(x->to_tags[bucket], slot, hash);
+        esh_set_fingerprint(x->tags[bucket], slot, hash);
     if (home != bucket)
-        x->to_tags[home][1] =
-            esh_note_overflow(x->to_tags[home][1], esh_distance(s, home, bucket));
+        x->tags[home][1] = esh_note_overflow(x->tags[home][1], esh_distance(s, home, bucket));
 }
 
 /* Fills the new segment and makes it durable. The old one still covers it. */
 static void copy(struct store *s, struct split *x)
 {
-    const uint64_t state = esh_state(x->depth + 1, x->pattern | UINT64_C(1) << x->depth);
-    for (unsigned b = 0; b < s->buckets; b++)
-        x->to_state[b] = state;
+    const uint64_t pattern = x->pattern | UINT64_C(1) << x->depth;
     for (unsigned b = 0; b < s->buckets; b++)
         for (unsigned slots = x->moved[b]; slots; slots &= slots - 1)
             copy_record(s, x, b, (unsigned)__builtin_ctz(slots));
     for (unsigned b = 0; b < s->buckets; b++) {
         pm_store_relaxed(&x->to[b].lock, 0);
-        pm_store_relaxed(&x->to[b].tags[0], x->to_tags[b][0]);
-        pm_store_relaxed(&x->to[b].tags[1], x->to_tags[b][1]);
-        pm_store_release(&x->to[b].state, x->to_state[b]);
+        pm_store_relaxed(&x->to[b].tags[0], x->tags[b][0]);
+        pm_store_relaxed(&x->to[b].tags[1], x->tags[b][1]);
+        const uint64_t state = esh_state(b, x->depth + 1, pattern, x->taken[b]);
+        pm_store_release(&x->to[b].state, state);
     }
     pm_flush(x->to, esh_segment_bytes(s));
     pm_fence();
@@ -156,13 +155,13 @@ static void copy(struct store *s, struct split *x)
 /* Raises one old bucket's depth and drops the slots that moved, in one store. */
 static void shed(struct split *x, unsigned b)
 {
-    const uint64_t state = pm_load_relaxed(&x->from[b].state);
-    const unsigned stay = esh_allocated(state) & ~x->moved[b];
+    const uint64_t before = pm_load_relaxed(&x->from[b].state);
+    const unsigned stay = esh_allocated(before) & ~x->moved[b];
+    const uint64_t state = esh_state(b, x->depth + 1, x->pattern, stay);
     const uint64_t tag1 = pm_load_relaxed(&x->from[b].tags[1]);
 
     pm_store_relaxed(&x->from[b].tags[1], (tag1 & 0xffffffffffff) | x->hints[b]);
-    pm_store_release(&x->from[b].state,
-                     esh_with_slots(esh_state(x->depth + 1, x->pattern), stay, esh_away(state)));
+    pm_store_release(&x->from[b].state, state);
     pm_flush(&x->from[b].state, sizeof x->from[b].state);
 }
 

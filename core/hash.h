@@ -4,11 +4,14 @@
  *   hash_murmur_bytes(p, n)  MurmurHash64A of n bytes of ordinary memory
  *   hash_mix_word(x)         a finaliser only: two multiplications
  *   hash_compare(a, b, n)    like memcmp, over ordinary memory
+ *   hash_check(x, place, n)  n check bits for a word on persistent memory, 2 <= n <= 32. Any odd
+ *                            number of wrong bits is found for sure; other damage, and a word that
+ *                            belongs to another place, but for one case in 2^(n-1)
  *
  * Every one charges pm_work(): the emulator sees no arithmetic, so helpers that all stores share
  * state it once, and no store for itself. Cycles are the dependent chain, at 3 per 64-bit
  * multiplication and 1 per shift or xor (Fog, Instruction tables, Cascade Lake): word 19, mix 12,
- * bytes 16 + 4 per 8-byte block. Natively measured in units of a dependent addition, on another
+ * check 12, bytes 16 + 4 per 8-byte block. Natively measured in units of a dependent addition, on another
  * x86: word 20, mix 11, bytes 17 for one block and 5 for each further one. A comparison measured
  * 23 to 28 with its loads, which are events of their own: 16 + 1 per 32 bytes without them.
  *
@@ -75,6 +78,14 @@ static inline uint64_t hash_mix_word(uint64_t word)
     word = (word ^ word >> 33) * UINT64_C(0xff51afd7ed558ccd);
     word = (word ^ word >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
     return word ^ word >> 33;
+}
+
+static inline uint64_t hash_check(uint64_t word, uint64_t place, unsigned bits)
+{
+    pm_work(12);
+    uint64_t hash = (word ^ place * HASH_MURMUR_PRIME) * UINT64_C(0xff51afd7ed558ccd);
+    hash = (hash ^ hash >> 32) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return hash >> (65 - bits) << 1 | (uint64_t)__builtin_parityll(word);
 }
 
 static inline int hash_compare(const void *a, const void *b, size_t size)

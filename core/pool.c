@@ -10,7 +10,7 @@
 
 #define POOL_MAGIC UINT64_C(0x314e495754504d50) /* "PMPTWIN1" */
 
-enum { POOL_VERSION = 1, POOL_SIZE_MIN = 1 << 20, SHARED_OFFSET = PM_LINE };
+enum { POOL_VERSION = 2, POOL_SIZE_MIN = 1 << 20, SHARED_OFFSET = PM_LINE };
 
 /* What never changes after create; the magic is stored last. */
 struct superblock {
@@ -53,6 +53,13 @@ static uint64_t checksum_of(const struct superblock *s)
     return hash_murmur_bytes(&s->version, 5 * sizeof s->version);
 }
 
+/* Where units begin: behind one descriptor for each POOL_UNIT of the pool. */
+static uint64_t first_unit_of(uint64_t size)
+{
+    const uint64_t bytes = DESCRIPTORS_OFFSET + size / POOL_UNIT * 8;
+    return (bytes + POOL_UNIT - 1) / POOL_UNIT * POOL_UNIT;
+}
+
 /* ---- create, open, close ---------------------------------------------------------------------- */
 
 /* Volatile state for an opening: the region is fresh, so it reads as zeroes. */
@@ -74,13 +81,12 @@ int pool_create(struct pool *pool, const struct pm_region *memory, const struct 
                  (unsigned long long)memory->size);
         return -EINVAL;
     }
-    const uint64_t units_most = memory->size / POOL_UNIT;
-    const uint64_t first = (DESCRIPTORS_OFFSET + units_most * 8 + POOL_UNIT - 1) / POOL_UNIT;
+    const uint64_t first = first_unit_of(memory->size);
     *pool = (struct pool){.memory = *memory,
                           .dram = *dram,
                           .generation = 1,
-                          .first_unit = first * POOL_UNIT,
-                          .units = units_most - first};
+                          .first_unit = first,
+                          .units = (memory->size - first) / POOL_UNIT};
     const int error = shared_init(pool);
     if (error) {
         snprintf(why, POOL_WHY_MAX, "the volatile region is too small for %llu units",
@@ -111,22 +117,25 @@ static int check_superblock(const struct superblock *s, uint64_t size, char why[
                  (unsigned long long)s->magic);
         return -EINVAL;
     }
-    if (s->checksum != checksum_of(s)) {
+    /* Before the checksum: another version may compute it in another way. */
+    if (s->version != POOL_VERSION) {
+        snprintf(why, POOL_WHY_MAX, "pool format %llu, %s; this program reads format %d",
+                 (unsigned long long)s->version,
+                 s->version > POOL_VERSION ? "newer than this program" : "of an older program",
+                 POOL_VERSION);
+        return -EINVAL;
+    }
+    if (s->checksum != checksum_of(s) || s->unit != POOL_UNIT) {
         snprintf(why, POOL_WHY_MAX, "the superblock's checksum is wrong: the pool is damaged");
         return -EIO;
-    }
-    if (s->version != POOL_VERSION || s->unit != POOL_UNIT) {
-        snprintf(why, POOL_WHY_MAX, "pool format %llu with %llu-byte units; this program reads %d",
-                 (unsigned long long)s->version, (unsigned long long)s->unit, POOL_VERSION);
-        return -EINVAL;
     }
     if (s->size != size) {
         snprintf(why, POOL_WHY_MAX, "the pool was made %llu bytes long and has %llu now",
                  (unsigned long long)s->size, (unsigned long long)size);
         return -EINVAL;
     }
-    if (s->first_unit % POOL_UNIT || s->first_unit < DESCRIPTORS_OFFSET + s->units * 8 ||
-        s->units > size / POOL_UNIT || s->first_unit / POOL_UNIT + s->units > size / POOL_UNIT) {
+    if (s->first_unit != first_unit_of(size) ||
+        s->units != size / POOL_UNIT - s->first_unit / POOL_UNIT) {
         snprintf(why, POOL_WHY_MAX, "the superblock's layout does not fit its size");
         return -EIO;
     }
@@ -138,6 +147,35 @@ static int check_superblock(const struct superblock *s, uint64_t size, char why[
     return 0;
 }
 
+/* A word that an allocation or a free of this program can have left behind. */
+static bool legal_descriptor(const struct pool *pool, uint64_t unit, uint64_t word)
+{
+    const enum pool_kind kind = pool_kind_of(word);
+    const uint64_t length = pool_length_of(word);
+
+    if (!pool_descriptor_is_sound(unit, word) || kind > POOL_FREED)
+        return false;
+    if (kind != POOL_EXTENT && kind != POOL_BLOCKS)
+        return true;
+    if (!pool_tag_of(word) || !length || length > pool->units - unit)
+        return false;
+    return kind == POOL_EXTENT || (length == 1 && pool_class_of(word) < POOL_CLASSES);
+}
+
+/* Reads an extent's further units, which were durable before its first. */
+static bool load_more(struct pool *pool, uint64_t unit, uint64_t length)
+{
+    for (uint64_t i = unit + 1; i < unit + length; i++) {
+        const uint64_t PM *on_pm = descriptor(pool, i);
+        const uint64_t word = pm_load(on_pm);
+        if (pool_kind_of(word) != POOL_MORE || !pool_descriptor_is_sound(i, word))
+            return false;
+        struct pool_unit PM *more = pool_unit(pool, i);
+        pm_store(&more->descriptor, word);
+    }
+    return true;
+}
+
 /* Reads the descriptors into the unit table, every block free. */
 static int load_units(struct pool *pool, char why[POOL_WHY_MAX])
 {
@@ -145,22 +183,16 @@ static int load_units(struct pool *pool, char why[POOL_WHY_MAX])
         const uint64_t PM *on_pm = descriptor(pool, unit);
         const uint64_t word = pm_load(on_pm);
         const enum pool_kind kind = pool_kind_of(word);
-        const uint64_t length = kind == POOL_EXTENT || kind == POOL_BLOCKS ? pool_length_of(word) : 1;
-        const bool tag_ok = pool_tag_of(word) && pool_tag_of(word) <= POOL_TAG_MAX;
-        if (kind > POOL_FREED || !length || length > pool->units - unit ||
-            ((kind == POOL_EXTENT || kind == POOL_BLOCKS) && !tag_ok) ||
-            (kind == POOL_BLOCKS && (length != 1 || pool_class_of(word) >= POOL_CLASSES))) {
+        const uint64_t length = kind == POOL_EXTENT ? pool_length_of(word) : 1;
+        if (!legal_descriptor(pool, unit, word) || !load_more(pool, unit, length)) {
             snprintf(why, POOL_WHY_MAX, "unit %llu has an impossible descriptor 0x%llx",
                      (unsigned long long)unit, (unsigned long long)word);
             return -EIO;
         }
         struct pool_unit PM *u = pool_unit(pool, unit);
         const bool stray = kind == POOL_MORE; /* its extent was freed, or never committed */
-        pm_store(&u->descriptor, stray ? pool_descriptor(POOL_FREED, 0, 0, 0) : word);
-        for (uint64_t i = 1; i < length; i++) {
-            struct pool_unit PM *more = pool_unit(pool, unit + i);
-            pm_store(&more->descriptor, pool_descriptor(POOL_MORE, 0, 0, 0));
-        }
+        const uint64_t loaded = stray ? pool_descriptor(unit, POOL_FREED, 0, 0, 0) : word;
+        pm_store(&u->descriptor, loaded);
         if (kind == POOL_BLOCKS && !pool_block_unit_init(pool, unit, POOL_COMMON)) {
             snprintf(why, POOL_WHY_MAX, "the volatile region is too small for this pool");
             return -ENOMEM;
@@ -286,10 +318,10 @@ uint64_t pool_take_units(struct pool *pool, uint64_t length, enum pool_kind kind
             if (pool_kind_of(pm_load(&u->descriptor)) != POOL_FRESH)
                 zero_unit(pool, unit + i);
             if (i)
-                set_descriptor(pool, unit + i, pool_descriptor(POOL_MORE, 0, 0, 0));
+                set_descriptor(pool, unit + i, pool_descriptor(unit + i, POOL_MORE, 0, 0, 0));
         }
         pm_fence(); /* zeroes and the rest of the run first; then the word that commits */
-        set_descriptor(pool, unit, pool_descriptor(kind, tag, class, length));
+        set_descriptor(pool, unit, pool_descriptor(unit, kind, tag, class, length));
         pm_fence();
     }
     lock_release(&shared->lock, pool->generation);
@@ -316,11 +348,12 @@ void pool_extent_free(struct pool *pool, pm_off extent)
     lock_acquire(&shared->lock, pool->generation);
     const uint64_t word = pm_load(&u->descriptor);
     assert(pool_kind_of(word) == POOL_EXTENT || pool_kind_of(word) == POOL_BLOCKS);
-    const uint64_t freed = pool_descriptor(POOL_FREED, 0, 0, 0);
-    set_descriptor(pool, unit, freed); /* commits: a POOL_MORE without its first unit is free */
+    /* This commits: a POOL_MORE without its first unit is free. */
+    set_descriptor(pool, unit, pool_descriptor(unit, POOL_FREED, 0, 0, 0));
     pm_fence();
-    for (uint64_t i = 1; i < pool_length_of(word); i++) {
-        struct pool_unit PM *more = pool_unit(pool, unit + i);
+    for (uint64_t i = unit + 1; i < unit + pool_length_of(word); i++) {
+        struct pool_unit PM *more = pool_unit(pool, i);
+        const uint64_t freed = pool_descriptor(i, POOL_FREED, 0, 0, 0);
         pm_store_release(&more->descriptor, freed);
     }
     pm_store(&u->marked, 0);
@@ -350,16 +383,17 @@ void pool_mark_begin(struct pool *pool)
     }
 }
 
-int pool_mark(struct pool *pool, pm_off block)
+int pool_mark(struct pool *pool, pm_off block, uint64_t size)
 {
     if (block < pool->first_unit || block >= pool_unit_offset(pool, pool->units))
         return -EIO;
     const uint64_t unit = (block - pool->first_unit) / POOL_UNIT;
     struct pool_unit PM *u = pool_unit(pool, unit);
-    const enum pool_kind kind = pool_kind_of(pm_load(&u->descriptor));
-    if (kind == POOL_BLOCKS)
-        return pool_block_mark(pool, unit, block);
-    if (kind != POOL_EXTENT || block != pool_unit_offset(pool, unit))
+    const uint64_t word = pm_load(&u->descriptor);
+    if (pool_kind_of(word) == POOL_BLOCKS)
+        return pool_block_mark(pool, unit, block, size);
+    if (pool_kind_of(word) != POOL_EXTENT || block != pool_unit_offset(pool, unit) ||
+        size > pool_length_of(word) * POOL_UNIT)
         return -EIO;
     const uint32_t before = pm_load(&u->marked);
     if (before)
@@ -397,23 +431,26 @@ uint64_t pool_mark_end(struct pool *pool)
     return freed;
 }
 
-uint64_t pool_used(const struct pool *pool, uint64_t *block_bytes)
+uint64_t pool_used(const struct pool *pool, uint64_t *allocated)
 {
-    uint64_t extents = 0, blocks = 0;
+    uint64_t used = 0;
+    *allocated = 0;
     for (uint64_t unit = 0; unit < pool->units; unit++) {
         struct pool_unit PM *u = pool_unit(pool, unit);
         const uint64_t word = pm_load(&u->descriptor);
-        if (pool_kind_of(word) == POOL_EXTENT)
-            extents += pool_length_of(word) * POOL_UNIT;
-        if (pool_kind_of(word) != POOL_BLOCKS)
+        const enum pool_kind kind = pool_kind_of(word);
+        if (kind != POOL_EXTENT && kind != POOL_BLOCKS)
             continue;
-        const uint32_t free_count = pm_load(&u->free_count);
-        const unsigned class = pool_class_of(word);
-        extents += POOL_UNIT;
-        blocks += (uint64_t)(pool_blocks_per_unit(class) - free_count) * pool_class_size[class];
+        uint64_t inside = pool_length_of(word) * POOL_UNIT;
+        used += inside;
+        if (kind == POOL_BLOCKS) {
+            const uint32_t free_count = pm_load(&u->free_count);
+            const unsigned class = pool_class_of(word);
+            inside = (uint64_t)(pool_blocks_per_unit(class) - free_count) * pool_class_size[class];
+        }
+        *allocated += inside;
     }
-    *block_bytes = blocks;
-    return extents;
+    return used;
 }
 
 bool pool_locate(const struct pool *pool, pm_off offset, uint8_t *tag, uint64_t *number,
@@ -464,7 +501,7 @@ int pool_single_find(struct pool *pool, const char *name, pm_off *extent, uint64
     if (!*extent || strcmp(owner, name) != 0)
         return -EINVAL;
     pool_mark_begin(pool);
-    const int error = pool_mark(pool, *extent);
+    const int error = pool_mark(pool, *extent, POOL_UNIT);
     if (error)
         return error;
     pool_mark_end(pool);

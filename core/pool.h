@@ -13,7 +13,7 @@
  *
  * Durability order
  *   create      everything but the magic, persist; magic (8 B release store), persist.
- *   open        checks magic, version, size, checksum; raises the generation, persist, before the
+ *   open        checks magic, version, checksum, size, each descriptor's check; raises the generation, persist, before the
  *               first lock is taken. A pool that fails a check is left untouched.
  *   extent      zeroed if ever used before, persist; descriptor (release), persist.
  *               A crash before the descriptor: the space is free. After: it is allocated, and the
@@ -94,8 +94,10 @@ int pool_extents(struct pool *pool, uint8_t tag,
                  int (*visit)(void *arg, pm_off extent, uint64_t size), void *arg)
     PM_EXPORT(pool_extents);
 
-/* Calls visit for every block position, in use or not, of the block extents with this tag. */
-int pool_blocks(struct pool *pool, uint8_t tag, int (*visit)(void *arg, pm_off block), void *arg)
+/* Calls visit for every block position, in use or not, of the block extents with this tag: its
+ * offset, and its class's bytes. Nonzero stops. */
+int pool_blocks(struct pool *pool, uint8_t tag,
+                int (*visit)(void *arg, pm_off block, uint64_t size), void *arg)
     PM_EXPORT(pool_blocks);
 
 /* Where an offset lies: its owner's tag, the block's or extent's number under that tag's layout
@@ -109,14 +111,17 @@ pm_off pool_alloc(struct pool *pool, uint64_t size, uint8_t tag) PM_EXPORT(pool_
 void pool_free(struct pool *pool, pm_off block) PM_EXPORT(pool_free);
 
 /* Recovery, once after open: between begin and end the owner marks every block and extent it
- * reaches; end frees the rest and returns how many bytes of whole units that gave back (a single
- * block's loss leaves no trace to count). -EIO: marked twice, or not a block. */
+ * reaches, with the bytes it needs there; end frees the rest and returns how many bytes of whole
+ * units that gave back (a single block's loss leaves no trace to count). -EIO: marked twice, not a
+ * block, or too short. */
 void pool_mark_begin(struct pool *pool) PM_EXPORT(pool_mark_begin);
-int pool_mark(struct pool *pool, pm_off block) PM_EXPORT(pool_mark);
+int pool_mark(struct pool *pool, pm_off block, uint64_t size) PM_EXPORT(pool_mark);
 uint64_t pool_mark_end(struct pool *pool) PM_EXPORT(pool_mark_end);
 
-/* Bytes of units in use, and in *block_bytes those of allocated blocks in them. */
-uint64_t pool_used(const struct pool *pool, uint64_t *block_bytes) PM_EXPORT(pool_used);
+/* Bytes of units in use, and in *allocated those of extents and of allocated blocks in them. */
+uint64_t pool_used(const struct pool *pool, uint64_t *allocated) PM_EXPORT(pool_used);
+/* The bytes that pool_alloc() takes for so many: a block's, or whole units. */
+uint64_t pool_rounded(uint64_t size) PM_EXPORT(pool_rounded);
 
 /* A piece of the volatile region, zeroed, 64 B-aligned, never given back; 0 when it is full. */
 pm_off pool_dram_alloc(struct pool *pool, uint64_t size) PM_EXPORT(pool_dram_alloc);
@@ -129,7 +134,7 @@ struct pool_ops {
     int (*open)(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
                 char why[POOL_WHY_MAX]);
     void (*close)(struct pool *pool);
-    uint64_t (*used)(const struct pool *pool, uint64_t *block_bytes);
+    uint64_t (*used)(const struct pool *pool, uint64_t *allocated);
 };
 
 #endif

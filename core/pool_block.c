@@ -24,6 +24,13 @@ static unsigned class_for(uint64_t size)
     return class;
 }
 
+uint64_t pool_rounded(uint64_t size)
+{
+    if (size > POOL_SMALL_MAX)
+        return (size + POOL_UNIT - 1) / POOL_UNIT * POOL_UNIT;
+    return pool_class_size[class_for(size)];
+}
+
 static unsigned list_of(uint64_t descriptor)
 {
     return pool_tag_of(descriptor) * POOL_CLASSES + pool_class_of(descriptor);
@@ -281,14 +288,15 @@ uint64_t pool_block_give_back(struct pool *pool)
 
 /* ---- recovery ------------------------------------------------------------------------------------- */
 
-int pool_block_mark(struct pool *pool, uint64_t unit, pm_off block)
+int pool_block_mark(struct pool *pool, uint64_t unit, pm_off block, uint64_t size)
 {
     struct pool_unit PM *u = pool_unit(pool, unit);
     const uint64_t descriptor = pm_load(&u->descriptor);
     const unsigned class = pool_class_of(descriptor);
     const uint64_t byte = block - pool_unit_offset(pool, unit);
     const uint64_t index = byte / pool_class_size[class];
-    if (byte % pool_class_size[class] || index >= pool_blocks_per_unit(class))
+    if (byte % pool_class_size[class] || index >= pool_blocks_per_unit(class) ||
+        size > pool_class_size[class])
         return -EIO;
     uint64_t PM *bitmap = bitmap_of(pool, u);
     const uint64_t used = pm_load(&bitmap[index / 64]);
@@ -300,7 +308,8 @@ int pool_block_mark(struct pool *pool, uint64_t unit, pm_off block)
     return 0;
 }
 
-int pool_blocks(struct pool *pool, uint8_t tag, int (*visit)(void *arg, pm_off block), void *arg)
+int pool_blocks(struct pool *pool, uint8_t tag,
+                int (*visit)(void *arg, pm_off block, uint64_t size), void *arg)
 {
     int stop = 0;
     for (uint64_t unit = 0; unit < pool->units && !stop; unit++) {
@@ -310,7 +319,8 @@ int pool_blocks(struct pool *pool, uint8_t tag, int (*visit)(void *arg, pm_off b
             continue;
         const unsigned class = pool_class_of(descriptor);
         for (uint32_t i = 0; i < pool_blocks_per_unit(class) && !stop; i++)
-            stop = visit(arg, pool_unit_offset(pool, unit) + (uint64_t)i * pool_class_size[class]);
+            stop = visit(arg, pool_unit_offset(pool, unit) + (uint64_t)i * pool_class_size[class],
+                         pool_class_size[class]);
     }
     return stop;
 }

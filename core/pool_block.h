@@ -13,7 +13,8 @@
  * waits in the common lane until somebody needs it. Units that are wholly free go back to the pool
  * when nothing else is left, so that one size cannot starve the others for ever.
  *
- * Descriptor word:  63 length in units 32 | 31 class 16 | 15 tag 8 | 7 kind 0
+ * Descriptor word:  63 length in units 32 | 31 check 16 | 15 class 11 | 10 tag 8 | 7 kind 0
+ * The check covers the word and the unit's number, so that damage is not taken for free space.
  *
  * Locks: a lane's lock may be held while the common lane's or the extent lock is taken, and the
  * common lane's while the extent lock is. Never the reverse, and never two lanes of workers.
@@ -24,6 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/hash.h"
 #include "core/pool.h"
 
 enum {
@@ -68,10 +70,17 @@ struct pool_shared {
     struct pool_lane lanes[POOL_LANES + 1];
 };
 
-static inline uint64_t pool_descriptor(enum pool_kind kind, uint8_t tag, unsigned class,
-                                       uint64_t length)
+static inline uint64_t pool_descriptor(uint64_t unit, enum pool_kind kind, uint8_t tag,
+                                       unsigned class, uint64_t length)
 {
-    return length << 32 | (uint64_t)class << 16 | (uint64_t)tag << 8 | (uint64_t)kind;
+    const uint64_t word =
+        length << 32 | (uint64_t)class << 11 | (uint64_t)tag << 8 | (uint64_t)kind;
+    return word | hash_check(word, unit, 16) << 16;
+}
+static inline bool pool_descriptor_is_sound(uint64_t unit, uint64_t descriptor)
+{
+    const uint64_t word = descriptor & ~UINT64_C(0xffff0000);
+    return !descriptor || (descriptor >> 16 & 0xffff) == hash_check(word, unit, 16);
 }
 static inline enum pool_kind pool_kind_of(uint64_t descriptor)
 {
@@ -79,11 +88,11 @@ static inline enum pool_kind pool_kind_of(uint64_t descriptor)
 }
 static inline uint8_t pool_tag_of(uint64_t descriptor)
 {
-    return (uint8_t)(descriptor >> 8);
+    return (uint8_t)(descriptor >> 8 & 7);
 }
 static inline unsigned pool_class_of(uint64_t descriptor)
 {
-    return (unsigned)(descriptor >> 16 & 0xffff);
+    return (unsigned)(descriptor >> 11 & 31);
 }
 static inline uint64_t pool_length_of(uint64_t descriptor)
 {
@@ -116,8 +125,9 @@ bool pool_block_unit_init(struct pool *pool, uint64_t unit, uint32_t lane)
 /* True when no block of a block unit is in use. Under its lane's lock, or in a quiet pool. */
 bool pool_block_unit_is_empty(struct pool_unit PM *u) PM_EXPORT(pool_block_unit_is_empty);
 
-/* Marks one block of a unit used. -EIO: not a block's start, or marked before. */
-int pool_block_mark(struct pool *pool, uint64_t unit, pm_off block) PM_EXPORT(pool_block_mark);
+/* Marks one block of a unit used. -EIO: not a block's start, shorter than size, or marked before. */
+int pool_block_mark(struct pool *pool, uint64_t unit, pm_off block, uint64_t size)
+    PM_EXPORT(pool_block_mark);
 
 /* Puts a unit that has free blocks into the common lane. */
 void pool_block_list(struct pool *pool, uint64_t unit) PM_EXPORT(pool_block_list);

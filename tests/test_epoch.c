@@ -70,7 +70,7 @@ Test(epoch, the_end_frees_all_that_waits)
     epoch_enter(&epoch);
     retire(MANY);
     epoch_leave(&epoch);
-    epoch_fini(&epoch);
+    epoch_empty(&epoch);
     cr_assert_eq(blocks_in_use(), 0);
 }
 
@@ -198,6 +198,6 @@ Test(epoch, readers_never_see_a_block_that_was_used_again)
     regions_run(machine, TARGET, WORKERS, read_and_replace, NULL);
     for (int w = 0; w < WORKERS; w++)
         cr_assert_not(torn[w], "worker %d", w);
-    epoch_fini(&epoch);
+    epoch_empty(&epoch);
     cr_assert_eq(blocks_in_use() * 64, WORDS * 8, "all but the last block came back");
 }

@@ -333,8 +333,8 @@ static pm_off torn_split(struct table *t)
     cr_assert_neq(fresh, 0);
     memcpy(new, old, 4 * sizeof *old);
     for (int b = 0; b < 4; b++)
-        new[b].state = esh_with_slots(esh_state(depth + 1, UINT64_C(1) << depth),
-                                      esh_allocated(old[b].state), esh_away(old[b].state));
+        new[b].state = esh_state((unsigned)b, depth + 1, UINT64_C(1) << depth,
+                                 esh_allocated(old[b].state));
     return fresh;
 }
 
@@ -369,8 +369,8 @@ Test(esh, a_split_cut_off_after_its_commit_is_finished_by_recovery)
     }
     /* Undo what follows the commit: the later buckets' depth, and their dropped slots. */
     struct esh_bucket *old = first_segment(&t);
-    for (int b = 1; b < 4; b++)
-        old[b].state = esh_with_slots(esh_state(0, 0), ESH_ALL, esh_away(old[b].state));
+    for (unsigned b = 1; b < 4; b++)
+        old[b].state = esh_state(b, 0, 0, ESH_ALL);
 
     const struct store_recovery found = restart(&t);
 
@@ -392,6 +392,8 @@ Test(esh, a_table_with_a_missing_segment_is_not_opened)
     first_segment(&t)->state = 0;
     ops->close(t.s);
     pool_close(&t.pool);
+    munmap(t.dram.base, t.dram.size);
+    t.dram = map(UINT64_C(1) << 30, PM_VOLATILE);
 
     cr_assert_eq(pool_open(&t.pool, &t.memory, &t.dram, why), 0);
     cr_assert_eq(ops->open(&t.s, &t.pool, &found), -EIO);

@@ -124,13 +124,13 @@ Test(pool, a_restart_frees_what_nobody_marks_and_keeps_the_rest)
         cr_assert_neq(pool_alloc(&pool, 1024, 2), 0);
     }
     memset(bytes_at(extent), 0xab, 3 * POOL_UNIT);
-    cr_assert_eq(block_bytes(), 20 * 1024);
+    cr_assert_eq(block_bytes(), 20 * 1024 + 5 * POOL_UNIT);
 
     cr_assert_eq(reopen(), 0, "%s", why);
     pool_mark_begin(&pool);
-    cr_assert_eq(pool_mark(&pool, extent), 0);
+    cr_assert_eq(pool_mark(&pool, extent, 1), 0);
     for (int i = 0; i < 10; i++)
-        cr_assert_eq(pool_mark(&pool, kept[i]), 0);
+        cr_assert_eq(pool_mark(&pool, kept[i], 1), 0);
     cr_assert_eq(pool_mark_end(&pool), 2 * POOL_UNIT);
     cr_assert_eq(block_bytes(), 10 * 1024);
     cr_assert_eq(unit_bytes(), 4 * POOL_UNIT);
@@ -150,17 +150,18 @@ Test(pool, marking_twice_or_something_else_is_damage)
     const pm_off block = pool_alloc(&pool, 320, 1);
     cr_assert_eq(reopen(), 0, "%s", why);
     pool_mark_begin(&pool);
-    cr_assert_eq(pool_mark(&pool, extent), 0);
-    cr_assert_eq(pool_mark(&pool, extent), -EIO);
-    cr_assert_eq(pool_mark(&pool, block), 0);
-    cr_assert_eq(pool_mark(&pool, block), -EIO);
-    cr_assert_eq(pool_mark(&pool, block + 64), -EIO);
-    cr_assert_eq(pool_mark(&pool, extent + POOL_UNIT), -EIO);
-    cr_assert_eq(pool_mark(&pool, extent + 64), -EIO);
-    cr_assert_eq(pool_mark(&pool, 64), -EIO);
-    cr_assert_eq(pool_mark(&pool, pool.memory.size), -EIO);
-    cr_assert_eq(pool_mark(&pool, UINT64_MAX), -EIO);
-    cr_assert_eq(pool_mark(&pool, pool_unit_offset(&pool, pool.units - 1)), -EIO);
+    cr_assert_eq(pool_mark(&pool, extent, 1), 0);
+    cr_assert_eq(pool_mark(&pool, extent, 1), -EIO);
+    cr_assert_eq(pool_mark(&pool, block, 1), 0);
+    cr_assert_eq(pool_mark(&pool, block, 1), -EIO);
+    cr_assert_eq(pool_mark(&pool, block + 64, 1), -EIO);
+    cr_assert_eq(pool_mark(&pool, pool_alloc(&pool, 128, 1), 129), -EIO, "too short");
+    cr_assert_eq(pool_mark(&pool, extent + POOL_UNIT, 1), -EIO);
+    cr_assert_eq(pool_mark(&pool, extent + 64, 1), -EIO);
+    cr_assert_eq(pool_mark(&pool, 64, 1), -EIO);
+    cr_assert_eq(pool_mark(&pool, pool.memory.size, 1), -EIO);
+    cr_assert_eq(pool_mark(&pool, UINT64_MAX, 1), -EIO);
+    cr_assert_eq(pool_mark(&pool, pool_unit_offset(&pool, pool.units - 1), 1), -EIO);
 }
 
 Test(pool, a_lock_of_an_older_opening_is_free)
@@ -265,9 +266,9 @@ static int see_extent(void *arg, pm_off extent, uint64_t size)
     return 0;
 }
 
-static int see_block(void *arg, pm_off block)
+static int see_block(void *arg, pm_off block, uint64_t size)
 {
-    return see_extent(arg, block, 0);
+    return see_extent(arg, block, size);
 }
 
 Test(pool, an_owner_finds_its_extents_and_block_positions_by_tag)
@@ -283,6 +284,7 @@ Test(pool, an_owner_finds_its_extents_and_block_positions_by_tag)
     cr_assert_eq(pool_blocks(&pool, 3, see_block, &blocks), 0);
     cr_assert_eq(blocks.count, POOL_UNIT / 512);
     cr_assert_eq(blocks.first, block);
+    cr_assert_eq(blocks.bytes, POOL_UNIT);
 
     uint8_t tag;
     uint64_t number, byte;
@@ -505,7 +507,10 @@ Test(pool, a_torn_superblock_is_refused_and_left_alone)
     for (int field = 1; field <= 6; field++) { /* version .. checksum */
         const uint64_t before = *word((pm_off)field * 8);
         *word((pm_off)field * 8) ^= UINT64_C(1) << 17;
-        refused(-EIO, "checksum");
+        if (field == 1)
+            refused(-EINVAL, "newer than this program");
+        else
+            refused(-EIO, "checksum");
         *word((pm_off)field * 8) = before;
     }
     cr_assert_eq(reopen(), 0, "%s", why);
@@ -524,14 +529,16 @@ Test(pool, a_pool_of_another_size_is_refused_and_left_alone)
 
 Test(pool, an_impossible_descriptor_is_refused_and_left_alone)
 {
-    static const uint64_t impossible[] = {
-        0xff,                                /* no such kind */
-        UINT64_C(1) << 40 | 0x101,           /* an extent longer than the pool */
-        0x101,                               /* of no units */
-        UINT64_C(1) << 32 | 0x001,           /* of nobody */
-        UINT64_C(1) << 32 | 0xff01,          /* of somebody unheard of */
-        UINT64_C(1) << 32 | 0x7f0000 | 0x102, /* blocks of no class */
-        UINT64_C(2) << 32 | 0x102,           /* blocks in two units */
+    const uint64_t impossible[] = {
+        pool_descriptor(3, (enum pool_kind)0xff, 0, 0, 0), /* no such kind */
+        pool_descriptor(3, POOL_EXTENT, 1, 0, 256),        /* longer than the pool */
+        pool_descriptor(3, POOL_EXTENT, 1, 0, 2),          /* its second unit is fresh */
+        pool_descriptor(3, POOL_EXTENT, 1, 0, 0),          /* of no units */
+        pool_descriptor(3, POOL_EXTENT, 0, 0, 1),          /* of nobody */
+        pool_descriptor(3, POOL_BLOCKS, 1, POOL_CLASSES, 1),
+        pool_descriptor(3, POOL_BLOCKS, 1, 0, 2),          /* blocks in two units */
+        pool_descriptor(4, POOL_EXTENT, 1, 0, 1),          /* another unit's */
+        pool_descriptor(3, POOL_FREED, 0, 0, 0) ^ 1,       /* one wrong bit */
     };
     for (size_t i = 0; i < sizeof impossible / sizeof impossible[0]; i++) {
         *word(4096 + 8 * 3) = impossible[i];
