@@ -12,21 +12,10 @@ enum { BUSY = -EBUSY };
 
 /* ---- from key to bucket --------------------------------------------------------------------- */
 
-uint64_t esh_hash_word(const struct store *s, uint64_t key)
-{
-    const uint64_t hash = s->hash == ESH_MURMUR ? hash_murmur_word(key) : hash_mix_word(key);
-    return hash & s->hash_mask;
-}
-
 uint64_t esh_hash_bytes(const struct store *s, struct bytes key)
 {
     const uint64_t hash = hash_murmur_bytes(key.data, key.size);
     return (s->hash == ESH_MURMUR ? hash : hash_mix_word(hash)) & s->hash_mask;
-}
-
-uint64_t esh_slot_hash(const struct store *s, uint64_t word)
-{
-    return s->fixed ? esh_hash_word(s, word) : word;
 }
 
 /* The segment that the directory names for hash. It may have split since. The directory is one

@@ -215,6 +215,17 @@ static inline uint64_t esh_header_checksum(const struct esh_header *h)
     return hash_murmur_bytes(h, offsetof(struct esh_header, checksum));
 }
 
+static inline uint64_t esh_hash_word(const struct store *s, uint64_t key)
+{
+    const uint64_t hash = s->hash == ESH_MURMUR ? hash_murmur_word(key) : hash_mix_word(key);
+    return hash & s->hash_mask;
+}
+/* The hash of the record in a slot, from the slot's key word. */
+static inline uint64_t esh_slot_hash(const struct store *s, uint64_t word)
+{
+    return s->fixed ? esh_hash_word(s, word) : word;
+}
+
 /* Low bits are the directory's; bucket and fingerprint come from the top. */
 static inline unsigned esh_home(const struct store *s, uint64_t hash)
 {
@@ -276,10 +287,7 @@ int esh_drop(struct store *s, const struct esh_key *key, uint64_t *old) PM_EXPOR
 /* The record's place while its home is locked or the table is quiet: 0 or -ENOENT. */
 int esh_find(struct store *s, const struct esh_window *w, const struct esh_key *key,
              struct esh_place *place) PM_EXPORT(esh_find);
-uint64_t esh_hash_word(const struct store *s, uint64_t key) PM_EXPORT(esh_hash_word);
 uint64_t esh_hash_bytes(const struct store *s, struct bytes key) PM_EXPORT(esh_hash_bytes);
-/* The hash of the record in a slot, from the slot's key word. */
-uint64_t esh_slot_hash(const struct store *s, uint64_t word) PM_EXPORT(esh_slot_hash);
 
 /* esh_split.c */
 /* The directory's depth, for who holds its lock or has the table to itself. */

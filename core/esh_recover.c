@@ -277,6 +277,8 @@ static int sift(struct recovery *r, const struct found_segment *f, struct esh_bu
                 unsigned b, unsigned allocated, bool stale, struct sifted *all)
 {
     struct store *s = r->s;
+    uint64_t tags[2] = {0}; /* two words that are kept in registers: this loop is all of recovery */
+    unsigned keep = 0;
     for (unsigned slots = allocated; slots; slots &= slots - 1) {
         const unsigned i = (unsigned)__builtin_ctz(slots);
         const uint64_t word = pm_load(&bucket->slots[i].key);
@@ -289,9 +291,10 @@ static int sift(struct recovery *r, const struct found_segment *f, struct esh_bu
         const unsigned home = esh_home(s, hash), distance = esh_distance(s, home, b);
         if (distance >= s->probe)
             return -EIO; /* no operation puts a record there */
-        all[b].keep |= 1U << i;
-        if (s->fingerprints)
-            esh_set_fingerprint(all[b].tags, i, hash);
+        keep |= 1U << i;
+        const uint64_t tag = (uint64_t)esh_fingerprint(hash) << i % 8 * 8;
+        tags[0] |= i < 8 ? tag : 0;
+        tags[1] |= i < 8 ? 0 : tag;
         if (distance)
             all[home].tags[1] = esh_note_overflow(all[home].tags[1], distance);
         if (s->fixed)
@@ -301,6 +304,9 @@ static int sift(struct recovery *r, const struct found_segment *f, struct esh_bu
         if (error)
             return error;
     }
+    all[b].keep = keep;
+    all[b].tags[0] |= s->fingerprints ? tags[0] : 0;
+    all[b].tags[1] |= s->fingerprints ? tags[1] : 0;
     return 0;
 }
 
