@@ -153,7 +153,7 @@ static bool legal_descriptor(const struct pool *pool, uint64_t unit, uint64_t wo
     const enum pool_kind kind = pool_kind_of(word);
     const uint64_t length = pool_length_of(word);
 
-    if (!pool_descriptor_is_sound(unit, word) || kind > POOL_FREED)
+    if (!pool_descriptor_is_sound(unit, word) || kind > POOL_FREED || (kind == POOL_FRESH && word))
         return false;
     if (kind != POOL_EXTENT && kind != POOL_BLOCKS)
         return true;
@@ -176,15 +176,20 @@ static bool load_more(struct pool *pool, uint64_t unit, uint64_t length)
     return true;
 }
 
-/* Reads the descriptors into the unit table, every block free. */
+/* Reads the descriptors into the unit table, every block free. Units come into use in order, so
+ * behind one that never was there is at most the rest of an extent that did not commit. Else a
+ * descriptor was lost, and its unit does not read as zeroes. */
 static int load_units(struct pool *pool, char why[POOL_WHY_MAX])
 {
+    bool fresh = false;
     for (uint64_t unit = 0; unit < pool->units;) {
         const uint64_t PM *on_pm = descriptor(pool, unit);
         const uint64_t word = pm_load(on_pm);
         const enum pool_kind kind = pool_kind_of(word);
         const uint64_t length = kind == POOL_EXTENT ? pool_length_of(word) : 1;
-        if (!legal_descriptor(pool, unit, word) || !load_more(pool, unit, length)) {
+        fresh |= kind == POOL_FRESH;
+        if (!legal_descriptor(pool, unit, word) || !load_more(pool, unit, length) ||
+            (fresh && kind != POOL_FRESH && kind != POOL_MORE)) {
             snprintf(why, POOL_WHY_MAX, "unit %llu has an impossible descriptor 0x%llx",
                      (unsigned long long)unit, (unsigned long long)word);
             return -EIO;

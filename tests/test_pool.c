@@ -548,6 +548,15 @@ Test(pool, an_impossible_descriptor_is_refused_and_left_alone)
     cr_assert_eq(reopen(), 0, "%s", why);
 }
 
+Test(pool, a_lost_descriptor_is_not_taken_for_a_unit_that_never_was_in_use)
+{
+    const pm_off freed = pool_extent_alloc(&pool, 1, 1);
+    cr_assert_neq(pool_extent_alloc(&pool, 1, 1), 0);
+    pool_extent_free(&pool, freed);
+    *word(4096) = 0;
+    refused(-EIO, "unit 1");
+}
+
 Test(pool, a_root_outside_of_the_pool_is_refused_and_left_alone)
 {
     enum { ROOT = 128 };
