@@ -2,103 +2,77 @@
 #include "backends/arena.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
+#include <libpmem.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "backends/bus.h"
+#include "backends/pool_file.h"
 
 static uint64_t round_up(uint64_t bytes)
 {
     return (bytes + ARENA_PAGE - 1) / ARENA_PAGE * ARENA_PAGE;
 }
 
-/* Whether the file is there, and whether that is what the options expect. */
-static int check_file(const struct backend_options *o, bool *existing, char why[BACKEND_WHY_MAX])
+struct range {
+    char *base;
+    uint64_t bytes;
+};
+
+static void touch_all(void *arg)
 {
-    struct stat st;
-    *existing = stat(o->pool_path, &st) == 0;
-    if (*existing && !S_ISREG(st.st_mode)) {
-        snprintf(why, BACKEND_WHY_MAX, "%s is not a file; give --pool a file's name", o->pool_path);
-        return -EINVAL;
+    const struct range *r = arg;
+    for (uint64_t i = 0; i < r->bytes; i += 4096) {
+        volatile char *page = r->base + i;
+        *page = *page;
     }
-    if (*existing && !o->reuse && !o->overwrite) {
-        snprintf(why, BACKEND_WHY_MAX,
-                 "%s exists; --reuse goes on with it, --overwrite makes it new", o->pool_path);
-        return -EEXIST;
-    }
-    if (!*existing && o->reuse) {
-        snprintf(why, BACKEND_WHY_MAX, "%s does not exist; leave out --reuse to make it",
-                 o->pool_path);
-        return -ENOENT;
-    }
-    return 0;
 }
 
-/* Opens the file and holds it against other processes, who would cut it short or write to it. */
-static int open_locked(const char *path, int flags, char why[BACKEND_WHY_MAX])
-{
-    const int fd = open(path, flags | O_RDWR | O_CLOEXEC, 0644);
-    if (fd < 0) {
-        const int error = -errno;
-        snprintf(why, BACKEND_WHY_MAX, "cannot open %s: %s", path, strerror(-error));
-        return error;
-    }
-    /* A file system that knows no locks is no reason to refuse. */
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        snprintf(why, BACKEND_WHY_MAX, "%s is in use by another process; wait for its end", path);
-        close(fd);
-        return -EBUSY;
-    }
-    return fd;
-}
-
-/* Opens or makes the pool file and settles the pool's size. */
-static int open_file(const struct backend_options *o, uint64_t *bytes, bool *existing,
-                     char why[BACKEND_WHY_MAX])
-{
-    struct stat st;
-    const int error = check_file(o, existing, why);
-    if (error)
-        return error;
-    const int fd = open_locked(o->pool_path, *existing ? 0 : O_CREAT | O_EXCL, why);
-    if (fd < 0)
-        return fd;
-    if (*existing && o->reuse) {
-        *bytes = fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
-        return fd;
-    }
-    if (ftruncate(fd, 0) != 0 || posix_fallocate(fd, 0, (off_t)*bytes) != 0) {
-        snprintf(why, BACKEND_WHY_MAX, "cannot make %s %llu MiB long: is the disk full?",
-                 o->pool_path, (unsigned long long)(*bytes >> 20));
-        if (!*existing)
-            unlink(o->pool_path);
-        close(fd);
-        return -ENOSPC;
-    }
-    *existing = false;
-    return fd;
-}
-
-/* Touches every page now, so that no page fault falls into a measurement. 0 or -ENOMEM. */
+/* Touches every page now, so that no page fault falls into a measurement. 0, -ENOMEM, or -EFAULT: a
+ * page of the file cannot be had, as its disk is full. */
 static int prefault(char *base, uint64_t bytes)
 {
+    struct range r = {base, bytes};
 #ifdef MADV_POPULATE_WRITE
     if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
         return 0;
     if (errno != EINVAL) /* EINVAL: a kernel before 5.14 */
-        return -ENOMEM;
+        return errno == EFAULT ? -EFAULT : -ENOMEM;
 #endif
-    for (uint64_t i = 0; i < bytes; i += 4096) {
-        volatile char *page = base + i;
-        *page = *page;
-    }
-    return 0;
+    return bus_run(touch_all, &r) ? 0 : -EFAULT;
 }
 
-static int map_regions(struct arena *a, int fd, uint64_t pool_bytes, uint64_t dram_bytes)
+static int cannot_map(int error, const char *path, uint64_t bytes, char why[BACKEND_WHY_MAX])
+{
+    if (error == -EFAULT)
+        snprintf(why, BACKEND_WHY_MAX,
+                 "%s: a page of it cannot be had (sparse, and the disk is full?); make room", path);
+    else
+        snprintf(why, BACKEND_WHY_MAX,
+                 "cannot map a pool of %" PRIu64 " MiB: not enough memory; try fewer --records",
+                 bytes >> 20);
+    return error == -EFAULT ? -EIO : error;
+}
+
+/* A pool and a volatile region that are mapped: watched, advised, pre-faulted. */
+static int make_ready(struct arena *a, char *pool, uint64_t pool_bytes, char *dram,
+                      uint64_t dram_bytes)
+{
+    a->pool = (struct pm_region){.base = pool, .size = pool_bytes, .kind = PM_PERSISTENT};
+    a->dram = (struct pm_region){.base = dram, .size = dram_bytes, .kind = PM_VOLATILE};
+    if (!bus_watch(pool, pool_bytes))
+        return -ENOMEM;
+    /* Advice: where it is refused the pages are small and the result's environment says so. */
+    madvise(pool, pool_bytes, MADV_HUGEPAGE);
+    madvise(dram, dram_bytes, MADV_HUGEPAGE);
+    return prefault(pool, pool_bytes);
+}
+
+static int map_regions(struct arena *a, uint64_t pool_bytes, uint64_t dram_bytes)
 {
     a->volatile_at = round_up(pool_bytes) + ARENA_PAGE;
     a->reserved = a->volatile_at + dram_bytes;
@@ -113,68 +87,164 @@ static int map_regions(struct arena *a, int fd, uint64_t pool_bytes, uint64_t dr
     if (behind)
         munmap(a->base + a->reserved, behind);
 
-    const int pool_flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    const int pool_flags = a->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
     char *dram = a->base + a->volatile_at;
-    int error = 0;
-    if (mmap(a->base, pool_bytes, PROT_READ | PROT_WRITE, MAP_FIXED | pool_flags, fd, 0) ==
+    if (mmap(a->base, pool_bytes, PROT_READ | PROT_WRITE, MAP_FIXED | pool_flags, a->fd, 0) ==
             MAP_FAILED ||
         mmap(dram, dram_bytes, PROT_READ | PROT_WRITE,
              MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
-        error = -ENOMEM;
-    /* Advice: where it is refused the pages are small and the result's environment says so. */
-    if (!error) {
-        madvise(a->base, pool_bytes, MADV_HUGEPAGE);
-        madvise(dram, dram_bytes, MADV_HUGEPAGE);
-        error = prefault(a->base, pool_bytes);
-    }
-    if (error) {
-        munmap(a->base, a->reserved);
-        a->base = NULL;
-        return error;
-    }
-    a->pool = (struct pm_region){.base = a->base, .size = pool_bytes, .kind = PM_PERSISTENT};
-    a->dram = (struct pm_region){.base = dram, .size = dram_bytes, .kind = PM_VOLATILE};
-    return 0;
+        return -ENOMEM;
+    return make_ready(a, a->base, pool_bytes, dram, dram_bytes);
+}
+
+static int check_sizes(const struct backend_options *o, char why[BACKEND_WHY_MAX])
+{
+    if (o->pool_bytes && o->pool_bytes <= ARENA_POOL_MAX && o->volatile_bytes)
+        return 0;
+    snprintf(why, BACKEND_WHY_MAX, "a pool of %" PRIu64 " bytes: 1 byte to 2 TiB are possible",
+             o->pool_bytes);
+    return -EINVAL;
 }
 
 int arena_open(struct arena *a, const struct backend_options *options, char why[BACKEND_WHY_MAX])
 {
-    uint64_t pool_bytes = round_up(options->pool_bytes);
-    const uint64_t dram_bytes = round_up(options->volatile_bytes);
+    struct pool_file file = {.fd = -1, .bytes = round_up(options->pool_bytes)};
     *a = (struct arena){.fd = -1};
-    if (!pool_bytes || pool_bytes > ARENA_POOL_MAX || !dram_bytes) {
-        snprintf(why, BACKEND_WHY_MAX, "a pool of %llu bytes: 1 byte to 2 TiB are possible",
-                 (unsigned long long)options->pool_bytes);
-        return -EINVAL;
+    int error = check_sizes(options, why);
+    if (!error && options->pool_path)
+        error = pool_file_open(&file, options->pool_path, file.bytes, options, why);
+    a->fd = file.fd;
+    if (!error && file.bytes > ARENA_POOL_MAX) {
+        snprintf(why, BACKEND_WHY_MAX, "%s is longer than 2 TiB and so is no pool",
+                 options->pool_path);
+        error = -EINVAL;
     }
-    int fd = -1;
-    if (options->pool_path) {
-        fd = open_file(options, &pool_bytes, &a->existing, why);
-        if (fd < 0)
-            return fd;
-        if (!pool_bytes || pool_bytes > ARENA_POOL_MAX) {
-            snprintf(why, BACKEND_WHY_MAX, "%s has %llu bytes and so is no pool",
-                     options->pool_path, (unsigned long long)pool_bytes);
-            close(fd);
-            return -EINVAL;
-        }
-    }
-    const int error = map_regions(a, fd, pool_bytes, dram_bytes);
-    a->fd = fd;
     if (error) {
-        snprintf(why, BACKEND_WHY_MAX,
-                 "cannot map a pool of %llu MiB: not enough memory; try fewer --records",
-                 (unsigned long long)(pool_bytes >> 20));
+        arena_close(a);
+        return error;
+    }
+    error = map_regions(a, file.bytes, round_up(options->volatile_bytes));
+    if (error) {
+        error = cannot_map(error, options->pool_path, file.bytes, why);
         arena_close(a);
     }
     return error;
 }
 
+/* ---- by libpmem ---------------------------------------------------------------------------- */
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void blank_all(void *arg)
+{
+    const struct range *r = arg;
+    pmem_memset_persist(r->base, 0, r->bytes);
+}
+
+/* Maps the whole file, or a new unnamed one in the directory. */
+static int map_pmem(struct arena *a, const char *path, uint64_t new_bytes, char **pool,
+                    size_t *bytes, char why[BACKEND_WHY_MAX])
+{
+    int is_pmem = 0;
+    if (new_bytes)
+        *pool = pmem_map_file(path, new_bytes, PMEM_FILE_CREATE | PMEM_FILE_TMPFILE, 0600, bytes,
+                              &is_pmem);
+    else
+        *pool = pmem_map_file(path, 0, 0, 0, bytes, &is_pmem);
+    if (!*pool) {
+        const int error = errno == ENOSPC ? -ENOSPC : -EIO;
+        snprintf(why, BACKEND_WHY_MAX, "libpmem cannot map %s: %.300s", path, pmem_errormsg());
+        return error;
+    }
+    a->by_pmem = true;
+    a->persistent = is_pmem != 0;
+    return 0;
+}
+
+int arena_check_pmem(const char *path, const struct backend_options *options,
+                     char why[BACKEND_WHY_MAX])
+{
+    if (!is_directory(path))
+        return pool_file_check(path, options, why);
+    if (!options->reuse)
+        return 0;
+    snprintf(why, BACKEND_WHY_MAX, "%s is a directory; --reuse needs the pool's file", path);
+    return -EINVAL;
+}
+
+int arena_open_pmem(struct arena *a, const char *path, const struct backend_options *options,
+                    char why[BACKEND_WHY_MAX])
+{
+    const uint64_t wanted = round_up(options->pool_bytes);
+    const bool directory = is_directory(path);
+    struct pool_file file = {.fd = -1};
+    char *pool = NULL;
+    size_t bytes = 0;
+
+    *a = (struct arena){.fd = -1};
+    int error = check_sizes(options, why);
+    if (!error)
+        error = arena_check_pmem(path, options, why);
+    if (!error && !directory)
+        error = pool_file_open(&file, path, wanted, options, why);
+    if (error)
+        return error;
+    a->fd = file.fd;
+    a->reserved = round_up(options->volatile_bytes);
+    a->base = mmap(NULL, a->reserved, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (a->base == MAP_FAILED) {
+        a->base = NULL;
+        error = cannot_map(-ENOMEM, path, wanted, why);
+    }
+    if (!error)
+        error = map_pmem(a, path, directory ? wanted : 0, &pool, &bytes, why);
+    if (!error) {
+        struct range all = {pool, bytes};
+        error = make_ready(a, pool, bytes, a->base, a->reserved);
+        /* A new file reads as zeroes; a device reads as it was left. */
+        if (!error && file.device && !options->reuse && !bus_run(blank_all, &all))
+            error = -EFAULT;
+        if (error)
+            error = cannot_map(error, path, bytes, why);
+    }
+    if (error)
+        arena_close(a);
+    return error;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
 void arena_close(struct arena *a)
 {
+    if (a->pool.base)
+        bus_unwatch(a->pool.base);
+    if (a->by_pmem)
+        pmem_unmap(a->pool.base, a->pool.size);
     if (a->base)
         munmap(a->base, a->reserved);
     if (a->fd >= 0)
         close(a->fd); /* and with it the lock */
     *a = (struct arena){.fd = -1};
+}
+
+void arena_wipe_volatile(struct arena *a)
+{
+    madvise(a->dram.base, a->dram.size, MADV_DONTNEED);
+}
+
+bool arena_lost(const struct arena *a, char why[BACKEND_WHY_MAX])
+{
+    uint64_t byte;
+    if (!a->pool.base || !bus_lost(a->pool.base, &byte))
+        return false;
+    snprintf(why, BACKEND_WHY_MAX,
+             "the pool's byte %" PRIu64 " is gone: its file was cut short, the disk is full, or the "
+             "medium failed; mend that and run again",
+             byte);
+    return true;
 }

@@ -3,8 +3,8 @@
  *     base                           base + volatile_at
  *     | pool, pre-faulted |  (hole)  | volatile, memory where touched |
  *
- * Huge pages where the system allows them. The pool is a file's pages or anonymous memory;
- * the file is locked (flock) until the arena closes.
+ * Huge pages where the system allows them. The pool is a file's pages, anonymous memory, or what
+ * libpmem mapped, which then lies elsewhere: only the emulator needs both in one stretch.
  */
 #ifndef BACKENDS_ARENA_H
 #define BACKENDS_ARENA_H
@@ -19,12 +19,25 @@ struct arena {
     char *base;
     uint64_t volatile_at, reserved; /* offset, and bytes of address space from base */
     struct pm_region pool, dram;
-    bool existing; /* the pool file was there before */
     int fd;        /* the pool file, locked while the arena is open; -1: anonymous memory */
+    bool by_pmem;  /* libpmem mapped the pool */
+    bool persistent; /* .. and says that it survives a power cut */
 };
 
-/* Errors as backend_open()'s. */
+/* The pool in options->pool_path, or in anonymous memory. Errors as backend_open()'s. */
 int arena_open(struct arena *a, const struct backend_options *options, char why[BACKEND_WHY_MAX]);
+/* Whether what lies there, and the options, agree. */
+int arena_check_pmem(const char *path, const struct backend_options *options,
+                     char why[BACKEND_WHY_MAX]);
+/* The pool in a file, device or (unnamed, and gone with the arena) directory, mapped by libpmem. */
+int arena_open_pmem(struct arena *a, const char *path, const struct backend_options *options,
+                    char why[BACKEND_WHY_MAX]);
 void arena_close(struct arena *a);
+
+/* The volatile region reads as zeroes again. */
+void arena_wipe_volatile(struct arena *a);
+
+/* True when pool memory could not be read or written any more (bus.h); why says so. */
+bool arena_lost(const struct arena *a, char why[BACKEND_WHY_MAX]);
 
 #endif

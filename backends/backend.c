@@ -8,9 +8,12 @@
 #include <time.h>
 
 #include "backends/backend_face.h"
+#include "backends/bus.h"
 #include "backends/native.h"
+#include "backends/pool_file.h"
 
-static const struct backend_ops *const kinds[] = {&backend_emul_ops, &backend_dram_ops};
+static const struct backend_ops *const kinds[] = {&backend_emul_ops, &backend_dram_ops,
+                                                  &backend_pmem_ops};
 
 static double host_now(void)
 {
@@ -37,7 +40,7 @@ static int find_kind(const char *spec, const struct backend_ops **ops, const cha
         }
         return 0;
     }
-    snprintf(why, BACKEND_WHY_MAX, "there is no backend '%.*s'; it is emul[:PROFILE] or dram",
+    snprintf(why, BACKEND_WHY_MAX, "there is no backend '%.*s'; it is emul[:PROFILE], dram or pmem:PATH",
              (int)length, spec);
     return -EINVAL;
 }
@@ -47,8 +50,11 @@ int backend_check(const char *spec, const struct backend_options *options,
 {
     const struct backend_ops *ops;
     const char *detail;
-    const int error = find_kind(spec, &ops, &detail, why);
-    return error ? error : ops->check(detail, options, why);
+    int error = find_kind(spec, &ops, &detail, why);
+    if (!error)
+        error = ops->check(detail, options, why);
+    return error || !options->pool_path ? error
+                                        : pool_file_check(options->pool_path, options, why);
 }
 
 int backend_open(struct backend **out, const char *spec, const struct backend_options *options,
@@ -67,7 +73,7 @@ int backend_open(struct backend **out, const char *spec, const struct backend_op
         return -ENOMEM;
     }
     b->ops = ops;
-    error = arena_open(&b->arena, options, why);
+    error = ops->map(b, detail, options, why);
     if (error) {
         free(b);
         return error;
@@ -92,6 +98,18 @@ void backend_close(struct backend *b)
 const struct backend_info *backend_info(const struct backend *b)
 {
     return &b->info;
+}
+
+int backend_facts(const struct backend *b, const struct machine_fact **facts)
+{
+    *facts = b->facts;
+    return b->fact_count;
+}
+
+int backend_restart(struct backend *b, char why[BACKEND_WHY_MAX])
+{
+    arena_wipe_volatile(&b->arena);
+    return b->ops->restart ? b->ops->restart(b, why) : 0;
 }
 
 struct pm_region *backend_pool(struct backend *b)
@@ -124,6 +142,12 @@ struct hand {
     double start, end;
 };
 
+static void hand_work(void *arg)
+{
+    const struct hand *h = arg;
+    h->crew->worker(h->crew->arg, h->self);
+}
+
 static void *hand_main(void *arg)
 {
     struct hand *h = arg;
@@ -143,7 +167,7 @@ static void *hand_main(void *arg)
     native_counts = (struct native_counts){0};
     pthread_barrier_wait(&c->barrier);
     h->start = host_now();
-    c->worker(c->arg, h->self);
+    bus_run(hand_work, h);
     h->end = host_now();
     struct counted *sum = &c->backend->counted;
     __atomic_fetch_add(&sum->flush_lines, native_counts.flush_lines, __ATOMIC_RELAXED);
@@ -220,6 +244,29 @@ int backend_run_native(struct backend *b, int threads, void (*worker)(void *arg,
     return error;
 }
 
+struct emulated {
+    struct backend *b;
+    int threads;
+    void (*worker)(void *arg, int self);
+    void *arg;
+    uint64_t *elapsed_ps;
+    char *why;
+    int error;
+};
+
+static void emulated_work(void *arg)
+{
+    struct emulated *e = arg;
+    e->error = e->b->ops->run(e->b, e->threads, e->worker, e->arg, e->elapsed_ps, e->why);
+}
+
+static int run_emulated(struct backend *b, int threads, void (*worker)(void *arg, int self),
+                        void *arg, uint64_t *elapsed_ps, char why[BACKEND_WHY_MAX])
+{
+    struct emulated e = {b, threads, worker, arg, elapsed_ps, why, 0};
+    return bus_run(emulated_work, &e) ? e.error : -EIO;
+}
+
 int backend_run(struct backend *b, enum target target, int threads,
                 void (*worker)(void *arg, int self), void *arg, char why[BACKEND_WHY_MAX])
 {
@@ -229,10 +276,14 @@ int backend_run(struct backend *b, enum target target, int threads,
     }
     uint64_t elapsed = 0;
     int error;
+    if (arena_lost(&b->arena, why))
+        return -EIO;
     if (target == TARGET_EMUL)
-        error = b->ops->run(b, threads, worker, arg, &elapsed, why);
+        error = run_emulated(b, threads, worker, arg, &elapsed, why);
     else
         error = backend_run_native(b, threads, worker, arg, &elapsed, why);
+    if (arena_lost(&b->arena, why))
+        error = -EIO;
     if ((target == TARGET_EMUL) == b->info.emulated) /* host time is no part of virtual time */
         b->elapsed_ps += elapsed;
     return error;

@@ -2,6 +2,8 @@
  *
  *     "emul:optane-100"   the emulated copy, on the machine that the profile describes
  *     "dram"              the native copy, on this machine's ordinary memory
+ *     "pmem:PATH"         the native copy, on what libpmem maps there: a file, a directory (then an
+ *                         unnamed file in it, gone at the end) or a /dev/dax device
  *
  * A backend owns two regions (pool and volatile), runs workers on them, tells the time and counts.
  * Both copies of a store can run on the regions of any backend: the runner pre-loads with the
@@ -38,8 +40,9 @@ enum pass {
 struct backend_options {
     uint64_t pool_bytes;     /* capacity of the persistent region, rounded up to 2 MiB */
     uint64_t volatile_bytes; /* address space of the volatile region; memory only where touched */
-    const char *pool_path;   /* a file to keep, or NULL for memory that goes with the backend */
-    bool reuse, overwrite;   /* what to do when pool_path exists; neither: -EEXIST */
+    const char *pool_path;   /* a file to keep, or NULL for memory that goes with the backend; NULL
+                                for pmem, whose spec names it */
+    bool reuse, overwrite;   /* what to do when the pool's file exists; neither: -EEXIST */
     int threads;             /* the most workers backend_run() will be asked for */
     int node, memory_node;   /* sockets for workers and for memory; -1: the first */
     const char *const *profile_sets; /* "name=value" lines over the profile, for emul */
@@ -65,19 +68,20 @@ struct window {
 };
 
 struct backend_info {
-    const char *kind;           /* "emul", "dram" */
+    const char *kind;           /* "emul", "dram", "pmem" */
     const char *profile;        /* "optane-100"; NULL when native */
     const char *seconds_source; /* "model", "clock_gettime" */
     int cores;                  /* workers that can each have a core of their own */
     int cores_per_socket;
     bool emulated;
+    bool persistent; /* the pool survives a power cut, says libpmem */
 };
 
 struct backend;
 
 /* Opens the backend that spec names.
- * -EINVAL: spec, profile or an option is wrong; -EEXIST, -ENOENT, -EIO: the pool file; -ENOMEM: not
- * enough memory; -ENODEV: this machine lacks what was asked; -EBUSY: another process has the pool
+ * -EINVAL: spec, profile or an option is wrong; -EEXIST, -ENOENT, -EIO, -ENOSPC: the pool's file,
+ * disk or device; -ENOMEM: not enough memory; -ENODEV: this machine lacks what was asked; -EBUSY: another process has the pool
  * file, or this one has an emulated machine already. */
 int backend_open(struct backend **b, const char *spec, const struct backend_options *options,
                  char why[BACKEND_WHY_MAX]);
@@ -88,12 +92,22 @@ int backend_check(const char *spec, const struct backend_options *options,
                   char why[BACKEND_WHY_MAX]);
 
 const struct backend_info *backend_info(const struct backend *b);
+
+/* What the pool's memory is, natively (machine.h); none in emulation. Returns how many. */
+struct machine_fact;
+int backend_facts(const struct backend *b, const struct machine_fact **facts);
+
+/* As if the machine had been switched off and on: volatile memory reads as zeroes, an emulated
+ * machine's caches and buffers are empty. Pool and store must be closed. -ENOMEM. */
+int backend_restart(struct backend *b, char why[BACKEND_WHY_MAX]);
+
 struct pm_region *backend_pool(struct backend *b);
 struct pm_region *backend_volatile(struct backend *b);
 
 /* Runs worker(arg, self) for self = 0..threads-1, each on a core of its own, and waits for all.
  * The copy of the store that the workers call must be target's. Native code on an emulating backend
- * (pre-load) runs on real threads. -EDEADLK: the emulated workers all wait; why says for what. */
+ * (pre-load) runs on real threads. -EDEADLK: the emulated workers all wait; why says for what.
+ * -EIO: pool memory was lost under the workers (bus.h); the pool must not be touched again. */
 int backend_run(struct backend *b, enum target target, int threads,
                 void (*worker)(void *arg, int self), void *arg, char why[BACKEND_WHY_MAX]);
 

@@ -14,6 +14,9 @@
 struct own {
     struct model *model;
     struct model_counters start;
+    struct profile profile;
+    uint64_t seed;
+    int first_core;
 };
 
 /* For a name that is no profile's: the one most like it. */
@@ -67,6 +70,38 @@ static int emul_check(const char *detail, const struct backend_options *o,
     return 0;
 }
 
+/* A machine whose caches are empty. */
+static int switch_on(struct backend *b, struct own *own, char why[BACKEND_WHY_MAX])
+{
+    int error = model_create(&own->model, &own->profile, b->arena.pool.size, own->seed, why,
+                             BACKEND_WHY_MAX);
+    if (error)
+        return error;
+    error = emulator_open(own->model, &b->arena, own->first_core);
+    if (error) {
+        snprintf(why, BACKEND_WHY_MAX, "no memory for the emulator");
+        model_destroy(own->model);
+        own->model = NULL;
+    }
+    return error;
+}
+
+static int emul_restart(struct backend *b, char why[BACKEND_WHY_MAX])
+{
+    struct own *own = b->own;
+    emulator_close();
+    model_destroy(own->model);
+    own->model = NULL;
+    return switch_on(b, own, why);
+}
+
+static int emul_map(struct backend *b, const char *detail, const struct backend_options *o,
+                    char why[BACKEND_WHY_MAX])
+{
+    (void)detail;
+    return arena_open(&b->arena, o, why);
+}
+
 static int emul_open(struct backend *b, const char *detail, const struct backend_options *o,
                      char why[BACKEND_WHY_MAX])
 {
@@ -83,16 +118,11 @@ static int emul_open(struct backend *b, const char *detail, const struct backend
         snprintf(why, BACKEND_WHY_MAX, "no memory for the emulator");
         return -ENOMEM;
     }
-    error = model_create(&own->model, &p, b->arena.pool.size, o->seed, why, BACKEND_WHY_MAX);
+    own->profile = p;
+    own->seed = o->seed;
+    own->first_core = o->node > 0 ? (int)p.cores * o->node : 0;
+    error = switch_on(b, own, why);
     if (error) {
-        free(own);
-        return error;
-    }
-    const int first = o->node > 0 ? (int)p.cores * o->node : 0;
-    error = emulator_open(own->model, &b->arena, first);
-    if (error) {
-        snprintf(why, BACKEND_WHY_MAX, "no memory for the emulator");
-        model_destroy(own->model);
         free(own);
         return error;
     }
@@ -110,8 +140,10 @@ static int emul_open(struct backend *b, const char *detail, const struct backend
 static void emul_close(struct backend *b)
 {
     struct own *own = b->own;
-    emulator_close();
-    model_destroy(own->model);
+    if (own->model) { /* a restart may have failed */
+        emulator_close();
+        model_destroy(own->model);
+    }
     free(own);
 }
 
@@ -184,7 +216,9 @@ const struct backend_ops backend_emul_ops = {
     .kind = "emul",
     .takes_detail = true,
     .check = emul_check,
+    .map = emul_map,
     .open = emul_open,
+    .restart = emul_restart,
     .close = emul_close,
     .run = emul_run,
     .begin = emul_begin,

@@ -1,9 +1,12 @@
 /* machine.c -- see machine.h. */
 #include "backends/machine.h"
 
+#include <libpmem.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "hw/backing.h"
 #include "hw/topology.h"
 #include "model/profile.h"
 
@@ -41,6 +44,46 @@ int machine_facts(const struct machine_fact **facts)
     all[READERS] = (struct machine_fact){.name = "compiler", .value = COMPILER};
     *facts = all;
     return READERS + 1;
+}
+
+static struct machine_fact fact(const char *name, const char *text, const char *reason)
+{
+    return (struct machine_fact){.name = name, .value = reason ? NULL : text, .reason = reason};
+}
+
+int machine_memory(const char *path, const void *base, size_t size, bool persistent,
+                   struct machine_fact facts[MACHINE_MEMORY_FACTS])
+{
+    static char kind[BACKING_TEXT_MAX], flush[BACKING_TEXT_MAX], node[BACKING_TEXT_MAX],
+        huge[BACKING_TEXT_MAX];
+    /* Tests of persistent code set it where there is no such memory. */
+    const char *forced = getenv("PMEM_IS_PMEM_FORCE");
+    const bool told = forced && strcmp(forced, "1") == 0;
+    const char *survives = !path                ? "none: it goes with the process"
+                           : persistent && told ? "claimed by PMEM_IS_PMEM_FORCE, not known"
+                           : persistent         ? "survives a power cut"
+                                                : "survives a process crash, no power cut";
+    int n = 0;
+    facts[n++] = fact("memory", kind, backing_kind(path, persistent && !told, kind));
+    facts[n++] = fact("persistence", survives, NULL);
+    /* eADR: libpmem then flushes nothing, unless the environment says otherwise. */
+    const char *reason = backing_flush(flush);
+    if (!reason && pmem_has_auto_flush() == 1)
+        snprintf(flush, sizeof flush, "none (eADR)");
+    facts[n++] = fact("flush", flush, reason);
+    facts[n++] = fact("numa_node", node, backing_node(base, node));
+    facts[n++] = fact("huge_page_share", huge, backing_huge(base, size, huge));
+    return n;
+}
+
+bool machine_is_dax(unsigned major, unsigned minor)
+{
+    return backing_is_dax(major, minor);
+}
+
+bool machine_dax_size(unsigned major, unsigned minor, uint64_t *bytes)
+{
+    return backing_dax_size(major, minor, bytes);
 }
 
 int machine_cpus(void)

@@ -19,6 +19,17 @@ struct machine_fact {
 /* All facts, in a fixed order; returns how many. */
 int machine_facts(const struct machine_fact **facts);
 
+/* The facts of the memory behind a pool: memory, persistence, flush, numa_node, huge_page_share.
+ * path: its file, directory or device, NULL for none. persistent: as libpmem says. Strings live
+ * until the next call. Returns how many. */
+enum { MACHINE_MEMORY_FACTS = 5 };
+int machine_memory(const char *path, const void *base, size_t size, bool persistent,
+                   struct machine_fact facts[MACHINE_MEMORY_FACTS]);
+
+/* Whether a character device is a device-DAX one, and how many bytes it has. */
+bool machine_is_dax(unsigned major, unsigned minor);
+bool machine_dax_size(unsigned major, unsigned minor, uint64_t *bytes);
+
 int machine_cpus(void); /* processors that this process may run on */
 
 struct machine_profile {

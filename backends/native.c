@@ -1,6 +1,8 @@
 /* native.c -- see native.h. */
 #include "backends/native.h"
 
+#include "backends/bus.h"
+
 #include <sched.h>
 #include <stdbool.h>
 
@@ -33,4 +35,5 @@ void native_pause(void)
 #endif
     if (++turns % 64 == 0)
         sched_yield();
+    bus_check();
 }

@@ -73,7 +73,9 @@ static int load_records(struct bed *bed, const struct store_ops *ops, char why[B
     return error;
 }
 
-/* Looks at one record: a store made for other sizes must not be called with these. */
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* The first record of a store that was there: one made for other sizes must not be called. */
 struct look {
     const struct feed *feed;
     uint32_t key_size, value_size;
@@ -90,65 +92,148 @@ static int look_at(void *arg, struct bytes key, struct bytes value)
     return 1;
 }
 
-static int reopen_store(struct bed *bed, const struct store_ops *ops, char why[BACKEND_WHY_MAX])
-{
-    struct store_recovery found = {0};
-    int error = ops->open(&bed->store, &bed->pool, &found);
+/* What a worker does to pool and store, and how it went. */
+struct opening {
+    struct bed *bed;
+    enum target target;
+    int error;
+    char why[BACKEND_WHY_MAX];
+};
 
-    if (error) {
-        snprintf(why, BACKEND_WHY_MAX, "%s cannot be opened as %s: %s", bed->plan->backend.pool_path,
-                 ops->name, error == -EINVAL ? "it holds another store" : strerror(-error));
-        return error;
+static const char *pool_name(const struct bed *bed)
+{
+    const char *colon = strchr(bed->plan->spec, ':');
+    if (bed->plan->backend.pool_path)
+        return bed->plan->backend.pool_path;
+    return strncmp(bed->plan->spec, "pmem:", 5) == 0 ? colon + 1 : "the pool";
+}
+
+static void open_existing(void *arg, int self)
+{
+    struct opening *o = arg;
+    struct bed *bed = o->bed;
+    const struct store_ops *ops = registry_find(bed->plan->store, (int)o->target);
+    const uint64_t start = backend_now_ps(bed->backend);
+    char pool_why[POOL_WHY_MAX] = "";
+
+    (void)self;
+    o->error = registry_pool((int)o->target)
+                   ->open(&bed->pool, backend_pool(bed->backend), backend_volatile(bed->backend),
+                          pool_why);
+    if (o->error) {
+        snprintf(o->why, sizeof o->why, "%s: %s", pool_name(bed), pool_why);
+        return;
     }
-    bed->records = found.records;
+    bed->pool_open = true;
+    o->error = ops->open(&bed->store, &bed->pool, &bed->found);
+    bed->recovery_ps = backend_done_ps(bed->backend) - start;
+    if (o->error) {
+        bed->store = NULL;
+        snprintf(o->why, sizeof o->why, "%s cannot be opened as %s: %s", pool_name(bed), ops->name,
+                 o->error == -EINVAL ? "it holds another store"
+                 : o->error == -EIO  ? "the store in it is damaged"
+                                     : strerror(-o->error));
+        return;
+    }
+    bed->recovered = true;
+    bed->records = bed->found.records;
+}
+
+static void open_new(void *arg, int self)
+{
+    struct opening *o = arg;
+    struct bed *bed = o->bed;
+    const struct store_ops *ops = registry_find(bed->plan->store, (int)o->target);
+    char pool_why[POOL_WHY_MAX] = "";
+
+    (void)self;
+    o->error = registry_pool((int)o->target)
+                   ->create(&bed->pool, backend_pool(bed->backend), backend_volatile(bed->backend),
+                            pool_why);
+    if (o->error) {
+        snprintf(o->why, sizeof o->why, "%s: %s", pool_name(bed), pool_why);
+        return;
+    }
+    bed->pool_open = true;
+    o->error = ops->create(&bed->store, &bed->pool, &bed->plan->config);
+    if (!o->error)
+        return;
+    bed->store = NULL;
+    snprintf(o->why, sizeof o->why, "%s cannot be made: %s%s", ops->name, strerror(-o->error),
+             o->error == -ENOSPC ? "; give a larger --pool-size" : "");
+}
+
+static void close_both(void *arg, int self)
+{
+    struct opening *o = arg;
+    struct bed *bed = o->bed;
+
+    (void)self;
+    if (bed->store)
+        registry_find(bed->plan->store, TARGET_NATIVE)->close(bed->store);
+    if (bed->pool_open)
+        registry_pool(TARGET_NATIVE)->close(&bed->pool);
+    bed->store = NULL;
+    bed->pool_open = false;
+}
+
+/* Lets one worker of the target's kind do it. */
+static int let(struct bed *bed, enum target target, void (*work)(void *arg, int self),
+               char why[BACKEND_WHY_MAX])
+{
+    struct opening o = {.bed = bed, .target = target};
+    const int error = backend_run(bed->backend, target, 1, work, &o, why);
+    if (!error && o.error)
+        snprintf(why, BACKEND_WHY_MAX, "%s", o.why);
+    return error ? error : o.error;
+}
+
+static void look_worker(void *arg, int self)
+{
+    struct opening *o = arg;
+    struct bed *bed = o->bed;
     struct look look = {.feed = &bed->plan->feed, .fits = true};
-    ops->iterate(bed->store, look_at, &look);
-    if (!look.fits) {
-        snprintf(why, BACKEND_WHY_MAX,
-                 "%s holds records of other sizes; give --key-size %" PRIu32 " --value-size %" PRIu32,
-                 bed->plan->backend.pool_path, look.key_size, look.value_size);
-        return -EINVAL;
-    }
+
+    (void)self;
+    registry_find(bed->plan->store, TARGET_NATIVE)->iterate(bed->store, look_at, &look);
+    if (look.fits)
+        return;
+    o->error = -EINVAL;
+    snprintf(o->why, sizeof o->why,
+             "%s holds records of other sizes; give --key-size %" PRIu32 " --value-size %" PRIu32,
+             pool_name(bed), look.key_size, look.value_size);
+}
+
+static int reopen_store(struct bed *bed, char why[BACKEND_WHY_MAX])
+{
+    int error = let(bed, TARGET_NATIVE, open_existing, why);
+    if (!error)
+        error = let(bed, TARGET_NATIVE, look_worker, why);
+    if (error)
+        return error;
     if (bed->plan->records != UINT64_MAX && bed->plan->records != bed->records) {
         snprintf(why, BACKEND_WHY_MAX,
                  "%s holds %" PRIu64 " records, not %" PRIu64 "; leave out --records to reuse it",
-                 bed->plan->backend.pool_path, bed->records, bed->plan->records);
+                 pool_name(bed), bed->records, bed->plan->records);
         return -EINVAL;
     }
     return 0;
 }
 
-static int make_store(struct bed *bed, const struct store_ops *ops, char why[BACKEND_WHY_MAX])
-{
-    int error = ops->create(&bed->store, &bed->pool, &bed->plan->config);
-
-    if (!error)
-        return load_records(bed, ops, why);
-    snprintf(why, BACKEND_WHY_MAX, "%s cannot be made: %s%s", ops->name, strerror(-error),
-             error == -ENOSPC ? "; give a larger --pool-size" : "");
-    return error;
-}
-
 int bed_open(struct bed *bed, const struct bed_plan *plan, char why[BACKEND_WHY_MAX])
 {
-    const struct store_ops *ops = registry_find(plan->store, TARGET_NATIVE);
-    const struct pool_ops *pools = registry_pool(TARGET_NATIVE);
-    char pool_why[POOL_WHY_MAX] = "";
-
     *bed = (struct bed){.plan = plan};
     int error = backend_open(&bed->backend, plan->spec, &plan->backend, why);
     if (error) {
         bed->backend = NULL;
         return error;
     }
-    error = (plan->backend.reuse ? pools->open : pools->create)(
-        &bed->pool, backend_pool(bed->backend), backend_volatile(bed->backend), pool_why);
-    if (error) {
-        snprintf(why, BACKEND_WHY_MAX, "%s: %s", plan->backend.pool_path ? plan->backend.pool_path
-                                                                         : "the pool", pool_why);
+    if (plan->backend.reuse) {
+        error = reopen_store(bed, why);
     } else {
-        bed->pool_open = true;
-        error = plan->backend.reuse ? reopen_store(bed, ops, why) : make_store(bed, ops, why);
+        error = let(bed, TARGET_NATIVE, open_new, why);
+        if (!error)
+            error = load_records(bed, registry_find(plan->store, TARGET_NATIVE), why);
     }
     if (error)
         bed_close(bed);
@@ -157,11 +242,52 @@ int bed_open(struct bed *bed, const struct bed_plan *plan, char why[BACKEND_WHY_
 
 void bed_close(struct bed *bed)
 {
-    if (bed->store)
-        registry_find(bed->plan->store, TARGET_NATIVE)->close(bed->store);
-    if (bed->pool_open)
-        registry_pool(TARGET_NATIVE)->close(&bed->pool);
-    if (bed->backend)
+    char why[BACKEND_WHY_MAX];
+    if (bed->backend) {
+        let(bed, TARGET_NATIVE, close_both, why); /* lost pool memory: what it held is leaked */
         backend_close(bed->backend);
+    }
     *bed = (struct bed){.plan = bed->plan};
+}
+
+int bed_restart(struct bed *bed, enum target target, enum pass pass, struct window *window,
+                char why[BACKEND_WHY_MAX])
+{
+    int error = let(bed, TARGET_NATIVE, close_both, why);
+    if (!error)
+        error = backend_restart(bed->backend, why);
+    if (error)
+        return error;
+    backend_begin(bed->backend, pass);
+    error = let(bed, target, open_existing, why);
+    backend_end(bed->backend, window);
+    return error;
+}
+
+double bed_load(const struct bed *bed)
+{
+    struct store_stats stats = {0};
+    registry_find(bed->plan->store, TARGET_NATIVE)->stats(bed->store, &stats);
+    return stats.slots ? (double)bed->records / (double)stats.slots : 0;
+}
+
+struct usage {
+    const struct bed *bed;
+    uint64_t used, allocated;
+};
+
+static void usage_worker(void *arg, int self)
+{
+    struct usage *u = arg;
+    (void)self;
+    u->used = registry_pool(TARGET_NATIVE)->used(&u->bed->pool, &u->allocated);
+}
+
+int bed_usage(struct bed *bed, uint64_t *used, uint64_t *allocated, char why[BACKEND_WHY_MAX])
+{
+    struct usage u = {.bed = bed};
+    const int error = backend_run(bed->backend, TARGET_NATIVE, 1, usage_worker, &u, why);
+    *used = u.used;
+    *allocated = u.allocated;
+    return error;
 }

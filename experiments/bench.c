@@ -73,7 +73,9 @@ static int run_row(const struct options *o, const char *spec, const char *worklo
 
     console_progress("bench: %s on %s, %d thread%s", workload, spec, threads,
                      threads == 1 ? "" : "s");
-    return runner_row(o, esh, spec, workload_find(workload), threads, 0, NULL, row, why);
+    const struct runner_job job = {
+        .store = esh, .spec = spec, .workload = workload_find(workload), .threads = threads};
+    return runner_row(o, &job, row, why);
 }
 
 static struct known over(double above, double below)

@@ -38,6 +38,14 @@ int command_run(const struct options *o, FILE *out, char *why)
     /* What is finished is kept, also when a later row failed. */
     if (rows.count || !error)
         report(out, o, &rows);
+    /* A table says so itself. */
+    for (int i = 0; i < rows.count && o->format != FORMAT_TABLE; i++)
+        if (strcmp(rows.row[i].backend, "pmem") == 0 && !rows.row[i].persistent &&
+            !rows.row[i].skipped) {
+            fprintf(stderr, "pmtwin: note: %s is not persistent memory: its contents survive a "
+                            "process crash but no power cut\n", rows.row[i].spec);
+            break;
+        }
     rows_free(&rows);
     return error;
 }

@@ -316,7 +316,8 @@ static int read_format(struct options *o, const char *text, struct fault *f)
 enum { R = COMMAND_RUN, B = COMMAND_BENCH, X = COMMAND_EXPLAIN, L = COMMAND_LIST };
 
 static const struct option table[] = {
-    {"on", "BACKEND[,..]", "emul[:PROFILE] or dram; default emul:optane-100", R | X, read_on},
+    {"on", "BACKEND[,..]", "emul[:PROFILE], dram or pmem:PATH (a file, a directory,\n"
+     "                             /dev/daxN.M); default emul:optane-100", R | X, read_on},
     {"workload", "NAME[,..]", "see pmtwin list workloads; default insert,read", R, read_workload},
     {"records", "N", "records loaded before (k M G Ki Mi Gi); run, bench 10M, explain 1M",
      R | B | X, read_records},
@@ -330,8 +331,8 @@ static const struct option table[] = {
     {"keys", "FILE", "real keys, one per line", R, read_keys},
     {"pool", "FILE", "keep the pool in a file; for a run of one row", R, read_pool},
     {"pool-size", "N", "bytes of pool; default: what the store may need", R | X, read_pool_size},
-    {"reuse", NULL, "go on with the store in --pool FILE", R, read_reuse},
-    {"overwrite", NULL, "replace --pool FILE", R, read_overwrite},
+    {"reuse", NULL, "go on with the store in --pool FILE or pmem:FILE", R, read_reuse},
+    {"overwrite", NULL, "replace --pool FILE or pmem:FILE", R, read_overwrite},
     {"node", "N", "socket of the first worker; default 0", R, read_node},
     {"set", "NAME=VALUE", "a parameter of the store; see pmtwin list stores", R | X, read_set},
     {"profile-set", "NAME=VALUE", "a parameter of the profile", R | X, read_profile_set},
@@ -406,8 +407,11 @@ static int check_together(const struct options *o, enum options_command command,
 {
     const char *fault = NULL;
 
-    if ((o->reuse || o->overwrite) && !o->pool_path)
-        fault = "--reuse and --overwrite are about a pool file; give --pool FILE";
+    bool pmem = false;
+    for (int i = 0; i < o->on_count; i++)
+        pmem |= strncmp(o->on[i], "pmem:", 5) == 0;
+    if ((o->reuse || o->overwrite) && !o->pool_path && !pmem)
+        fault = "--reuse and --overwrite are about a pool's file; give --pool FILE or pmem:FILE";
     else if (o->reuse && o->overwrite)
         fault = "--reuse and --overwrite exclude each other; give one";
     else if (o->reuse && o->pool_bytes)

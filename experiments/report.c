@@ -73,6 +73,16 @@ static void csv_measured(FILE *out, const struct row *row)
     csv_number(out, row->host_seconds, skipped);
 }
 
+static void csv_space(FILE *out, const struct row *row)
+{
+    const char *not_found = row->recovered ? NULL : "made, not found";
+    csv_number(out, (double)row->pool_bytes, row->skipped);
+    csv_number(out, (double)row->pool_used_bytes, row->skipped);
+    csv_number(out, (double)row->pool_allocated_bytes, row->skipped);
+    csv_number(out, row->recovery_seconds, not_found);
+    csv_number(out, (double)row->found.records, not_found);
+}
+
 void report_csv(FILE *out, const struct rows *rows)
 {
     fputs("store,backend,profile,workload,distribution,threads,records,operations,key_size,"
@@ -81,7 +91,8 @@ void report_csv(FILE *out, const struct rows *rows)
           out);
     for (int i = 0; i < CSV_COUNTERS; i++)
         fprintf(out, ",%s", csv_counters[i]);
-    fputs(",wa_lines,wa_imc,wa_device,wa_total,ra_imc,ra_device,ra_total,host_seconds,skipped\n",
+    fputs(",wa_lines,wa_imc,wa_device,wa_total,ra_imc,ra_device,ra_total,host_seconds,skipped,"
+          "pool_bytes,pool_used_bytes,pool_allocated_bytes,recovery_seconds,recovery_records\n",
           out);
     for (int i = 0; i < rows->count; i++) {
         const struct row *row = &rows->row[i];
@@ -90,7 +101,9 @@ void report_csv(FILE *out, const struct rows *rows)
                 row->threads, row->records, row->operations, row->key_size, row->value_size,
                 row->repeat, row->seed);
         csv_measured(out, row);
-        fprintf(out, ",%s%s%s\n", row->skipped ? "\"" : "", row->skipped ? row->skipped : "",
+        fprintf(out, ",%s%s%s", row->skipped ? "\"" : "", row->skipped ? row->skipped : "",
                 row->skipped ? "\"" : "");
+        csv_space(out, row);
+        fputc('\n', out);
     }
 }

@@ -35,23 +35,50 @@ void report_known(struct json_object *object, struct json_object *reasons, const
         add_text(reasons, name, k->reason);
 }
 
+/* A fact, or null and why. */
+static void add_fact(struct json_object *to, const char *name, const char *value,
+                     const char *reason)
+{
+    if (!reason) {
+        add_text(to, name, value);
+        return;
+    }
+    struct json_object *unknown = json_object_new_object();
+    add(unknown, "value", NULL);
+    add_text(unknown, "reason", reason);
+    add(to, name, unknown);
+}
+
 struct json_object *report_environment(void)
 {
     const struct machine_fact *facts;
     int count = machine_facts(&facts);
     struct json_object *environment = json_object_new_object();
 
-    for (int i = 0; i < count; i++) {
-        if (facts[i].value) {
-            add_text(environment, facts[i].name, facts[i].value);
-            continue;
-        }
-        struct json_object *unknown = json_object_new_object();
-        add(unknown, "value", NULL);
-        add_text(unknown, "reason", facts[i].reason);
-        add(environment, facts[i].name, unknown);
-    }
+    for (int i = 0; i < count; i++)
+        add_fact(environment, facts[i].name, facts[i].value, facts[i].reason);
     return environment;
+}
+
+static struct json_object *row_environment(const struct row *row)
+{
+    struct json_object *environment = report_environment();
+    for (int i = 0; i < row->fact_count; i++)
+        add_fact(environment, row->facts[i].name, row->facts[i].value, row->facts[i].reason);
+    return environment;
+}
+
+static struct json_object *recovery_object(const struct row *row)
+{
+    if (!row->recovered)
+        return NULL;
+    struct json_object *object = json_object_new_object();
+    add_count(object, "records", row->found.records);
+    add_count(object, "segments", row->found.segments);
+    add_count(object, "discarded", row->found.discarded);
+    add_count(object, "reclaimed_bytes", row->found.reclaimed_bytes);
+    add(object, "seconds", json_object_new_double(row->recovery_seconds));
+    return object;
 }
 
 static struct json_object *counter_object(const struct counter *c)
@@ -154,6 +181,11 @@ static void add_measured(struct json_object *object, const struct row *row,
     add_distributions(object, row, reasons);
     add_count(object, "volatile_bytes", row->volatile_bytes);
     add_count(object, "pool_bytes", row->pool_bytes);
+    add_count(object, "pool_used_bytes", row->pool_used_bytes);
+    add_count(object, "pool_allocated_bytes", row->pool_allocated_bytes);
+    add(object, "recovery", recovery_object(row));
+    if (!row->recovered)
+        add_text(reasons, "recovery", "the store was made by this run, not found");
     add_count(object, "not_found", row->not_found);
     add(object, "second_socket_threads", json_object_new_int(row->second_socket_threads));
     add(object, "counters", counters_object(row));
@@ -173,7 +205,8 @@ static void add_nothing(struct json_object *object)
 {
     static const char *const keys[] = {
         "seconds", "seconds_source", "throughput_mops", "latency_ns", "load_factor",
-        "volatile_bytes", "pool_bytes", "not_found", "second_socket_threads", "counters",
+        "volatile_bytes", "pool_bytes", "pool_used_bytes", "pool_allocated_bytes", "recovery",
+        "not_found", "second_socket_threads", "counters",
         "residual", "wa_lines", "wa_imc", "wa_device", "wa_total", "ra_imc", "ra_device",
         "ra_total", "host_seconds"};
 
@@ -217,7 +250,7 @@ void report_json(FILE *out, const struct options *o, const struct rows *rows)
         add(object, "reasons", reasons);
         add(object, "parameters", parameters_object(row));
         add(object, "profile_parameters", settings_array(o));
-        add(object, "environment", report_environment());
+        add(object, "environment", row_environment(row));
         json_object_array_add(array, object);
     }
     report_json_object(out, array);

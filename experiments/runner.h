@@ -2,7 +2,10 @@
  *
  *     emul    load (native copy) -> warm-up -> [ measured window, every operation timed ]
  *     dram    throughput pass (no clock, no counter) | latency pass (1 in 16) | counting pass
- *             each on a fresh load, unless the workload only reads
+ *     pmem    each on a fresh load, unless the workload only reads
+ *
+ * Repeats are interleaved: every backend once, then all again with the next seed, so that what
+ * disturbs the machine for a while disturbs all alike. `recover` restarts a loaded store.
  *
  * Threads: the control thread. Errors: -errno and one line; the rows made before stay.
  */
@@ -10,6 +13,7 @@
 #define EXPERIMENTS_RUNNER_H
 
 #include "backends/backend.h"
+#include "backends/machine.h"
 #include "experiments/crew.h"
 #include "experiments/options.h"
 
@@ -31,6 +35,7 @@ struct row {
     char profile[64]; /* empty: none */
     const struct workload *workload;
     char distribution[32];
+    int column; /* which of --on */
     int threads, second_socket_threads, repeat;
     uint64_t records, operations, seed;
     double key_size;
@@ -48,6 +53,28 @@ struct row {
     struct window window; /* with the counters */
     struct known wa_lines, wa_imc, wa_device, wa_total, ra_imc, ra_device, ra_total;
     uint64_t pool_bytes, resident_bytes; /* resident: 0 if unknown */
+    uint64_t pool_used_bytes, pool_allocated_bytes;
+
+    bool recovered; /* the store was there: by --reuse, or a restart; then found and its time hold */
+    struct store_recovery found;
+    double recovery_seconds;
+
+    bool persistent; /* native: the pool survives a power cut */
+    struct runner_fact {
+        const char *name, *reason;
+        char value[96]; /* when there is no reason */
+    } facts[MACHINE_MEMORY_FACTS]; /* of the memory behind the pool */
+    int fact_count;
+};
+
+/* What one row is of. */
+struct runner_job {
+    const struct store_ops *store;
+    const char *spec;
+    const struct workload *workload;
+    int threads, repeat;
+    const struct keyfile *file;
+    bool again; /* this run has made the spec's file before, and may make it anew */
 };
 
 struct rows {
@@ -57,10 +84,7 @@ struct rows {
 
 /* Runs all. -EINTR: Ctrl-C. -EINVAL: the command line asks for what is not there. */
 int runner_run(const struct options *o, struct rows *rows, char *why);
-/* One row of it, for bench: repeat 0. */
-int runner_row(const struct options *o, const struct store_ops *store, const char *spec,
-               const struct workload *workload, int threads, int repeat,
-               const struct keyfile *file, struct row *row, char *why);
+int runner_row(const struct options *o, const struct runner_job *job, struct row *row, char *why);
 void rows_free(struct rows *rows);
 
 /* The counter by name, NULL when the window has none of it. */

@@ -6,24 +6,26 @@
 #define ZIPFIAN .distribution = KEYS_ZIPFIAN, .theta = 0.99
 
 static const struct workload workloads[] = {
-    {"insert", "new records only", {[WORKLOAD_INSERT] = 100}, KEYS_UNIFORM, 0},
-    {"read", "reads of records that are there", {[WORKLOAD_READ] = 100}, KEYS_UNIFORM, 0},
-    {"read-miss", "reads of keys that never were there", {[WORKLOAD_MISS] = 100}, KEYS_UNIFORM, 0},
-    {"update", "new values for records that are there", {[WORKLOAD_UPDATE] = 100}, KEYS_UNIFORM, 0},
+    {"insert", "new records only", {[WORKLOAD_INSERT] = 100}, KEYS_UNIFORM, 0, false},
+    {"read", "reads of records that are there", {[WORKLOAD_READ] = 100}, KEYS_UNIFORM, 0, false},
+    {"read-miss", "reads of keys that never were there", {[WORKLOAD_MISS] = 100}, KEYS_UNIFORM, 0, false},
+    {"update", "new values for records that are there", {[WORKLOAD_UPDATE] = 100}, KEYS_UNIFORM, 0, false},
     {"delete", "each record once, as long as there are any", {[WORKLOAD_DELETE] = 100},
-     KEYS_UNIFORM, 0},
+     KEYS_UNIFORM, 0, false},
     {"mixed", "40 % read, 30 % insert, 20 % update, 10 % delete",
      {[WORKLOAD_READ] = 40, [WORKLOAD_INSERT] = 30, [WORKLOAD_UPDATE] = 20, [WORKLOAD_DELETE] = 10},
-     KEYS_UNIFORM, 0},
+     KEYS_UNIFORM, 0, false},
     {"ycsb-a", "50 % read, 50 % update", {[WORKLOAD_READ] = 50, [WORKLOAD_UPDATE] = 50}, ZIPFIAN},
     {"ycsb-b", "95 % read, 5 % update", {[WORKLOAD_READ] = 95, [WORKLOAD_UPDATE] = 5}, ZIPFIAN},
     {"ycsb-c", "100 % read", {[WORKLOAD_READ] = 100}, ZIPFIAN},
     {"ycsb-d", "95 % read of the latest, 5 % insert", {[WORKLOAD_READ] = 95, [WORKLOAD_INSERT] = 5},
-     KEYS_LATEST, 0.99},
+     KEYS_LATEST, 0.99, false},
     {"ycsb-e", "95 % scan of up to 100 records, 5 % insert",
      {[WORKLOAD_SCAN] = 95, [WORKLOAD_INSERT] = 5}, ZIPFIAN},
     {"ycsb-f", "50 % read, 50 % read-modify-write", {[WORKLOAD_READ] = 50, [WORKLOAD_MODIFY] = 50},
      ZIPFIAN},
+    {"recover", "no operation: a restart; pool and store are opened anew", {0}, KEYS_UNIFORM, 0,
+     true},
 };
 
 int workload_all(const struct workload **all)

@@ -37,6 +37,7 @@ struct workload {
     int share[WORKLOAD_KINDS]; /* percent */
     enum key_distribution distribution; /* unless the user says otherwise */
     double theta;
+    bool recover; /* no operation: a restart */
 };
 
 struct schedule {

@@ -85,14 +85,33 @@ const char *topology_huge_pages(char text[TOPOLOGY_TEXT_MAX])
     return NULL;
 }
 
-const char *topology_virtual_machine(char text[TOPOLOGY_TEXT_MAX])
+/* NULL, and whether the flags have that word; else why they cannot be read. */
+static const char *look_for_flag(const char *flag, bool *found)
 {
-    char flags[8192];
+    char flags[8192], *rest = NULL;
     const char *reason = from_cpuinfo("flags", flags, sizeof flags);
+    *found = false;
     if (reason)
         return reason;
-    snprintf(text, TOPOLOGY_TEXT_MAX, "%s", strstr(flags, "hypervisor") ? "yes" : "no");
+    for (char *word = strtok_r(flags, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        *found |= strcmp(word, flag) == 0;
     return NULL;
+}
+
+const char *topology_virtual_machine(char text[TOPOLOGY_TEXT_MAX])
+{
+    bool found;
+    const char *reason = look_for_flag("hypervisor", &found);
+    if (!reason)
+        snprintf(text, TOPOLOGY_TEXT_MAX, "%s", found ? "yes" : "no");
+    return reason;
+}
+
+bool topology_has_flag(const char *flag)
+{
+    bool found;
+    look_for_flag(flag, &found);
+    return found;
 }
 
 int topology_cpus(void)

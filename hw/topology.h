@@ -5,6 +5,8 @@
 #ifndef HW_TOPOLOGY_H
 #define HW_TOPOLOGY_H
 
+#include <stdbool.h>
+
 enum { TOPOLOGY_TEXT_MAX = 128 };
 
 /* Each fills text and returns NULL, or returns the reason why it cannot. */
@@ -14,6 +16,8 @@ const char *topology_kernel(char text[TOPOLOGY_TEXT_MAX]);          /* "Linux 6.
 const char *topology_governor(char text[TOPOLOGY_TEXT_MAX]);        /* "performance" */
 const char *topology_huge_pages(char text[TOPOLOGY_TEXT_MAX]);      /* "madvise" */
 const char *topology_virtual_machine(char text[TOPOLOGY_TEXT_MAX]); /* "yes" or "no" */
+
+bool topology_has_flag(const char *flag); /* of /proc/cpuinfo; false if it cannot be read */
 
 int topology_cpus(void); /* processors that this process may run on; at least 1 */
 
