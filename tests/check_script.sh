@@ -79,7 +79,7 @@ faults() {
     promise 'says why the build failed' 1 '' 'a compiler error.*does not build' list
     stand_in dpkg-query 'echo installed'
     promise 'a preset that does not build is a failed test' \
-        1 '' 'a compiler error.*tests failed out of 4' test
+        1 '' 'a compiler error.*tests failed out of 5' test
 }
 
 # Breaks one promise at a time: NAME, then what sed does to the script.

@@ -21,7 +21,7 @@ static void must(bool truth, const char *what)
     abort();
 }
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static struct pm_region guarded(uint64_t size, enum pm_kind kind)
 {
@@ -49,7 +49,7 @@ void hostile_restart(const struct hostile_bed *bed)
     must(madvise(bed->dram.base, bed->dram.size, MADV_DONTNEED) == 0, "madvise");
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static uint64_t fixed_key(uint32_t id)
 {
@@ -89,8 +89,9 @@ struct bytes hostile_value(bool fixed, uint32_t id, uint8_t version, char *buffe
     const uint32_t size = value_size(id, version);
     memcpy(buffer, &id, 4);
     buffer[4] = (char)version;
-    for (uint32_t i = 5; i < size; i++)
-        buffer[i] = (char)(id * 31 + version + i * 7);
+    memset(buffer + 5, (int)(id * 31 + version), size - 5);
+    for (uint32_t i = PM_LINE; i < size; i += PM_LINE)
+        buffer[i] = (char)(i / PM_LINE); /* no line is another */
     return (struct bytes){buffer, size};
 }
 
@@ -149,7 +150,7 @@ int hostile_remove(struct store *s, bool fixed, uint32_t id)
     return fixed ? ops->remove(s, fixed_key(id)) : ops->remove_bytes(s, hostile_key(false, id, k));
 }
 
-/* ---- the pools -------------------------------------------------------------------------------- */
+/* ---- the pools ------------------------------------------------------------------------------- */
 
 /* A pool while it is made. */
 struct making {
@@ -262,7 +263,9 @@ struct hostile_pool hostile_make(enum hostile_kind kind, uint32_t records)
 {
     struct hostile_pool p = {.kind = kind,
                              .fixed = kind != HOSTILE_VARIABLE && kind != HOSTILE_FULL,
-                             .size = (uint64_t)(kind == HOSTILE_VARIABLE ? 4 : 1) << 20};
+                             .size = UINT64_C(1) << 20};
+    if (kind == HOSTILE_VARIABLE && records > 250)
+        p.size *= 4;
     struct making m = {.p = &p, .bed = hostile_bed_open(p.size), .next = 1};
     struct store_config config = {.fixed = p.fixed};
     char why[POOL_WHY_MAX];

@@ -53,7 +53,7 @@ void hostile_bed_close(struct hostile_bed *bed);
 /* The volatile region reads as zeroes again, as after a restart. */
 void hostile_restart(const struct hostile_bed *bed);
 
-/* records: how many are inserted; those of _TORN and _CUT until a split comes, _FULL has its own. */
+/* records: how many are inserted before updates and deletes; _FULL and _EMPTY have their own. */
 struct hostile_pool hostile_make(enum hostile_kind kind, uint32_t records);
 void hostile_free(struct hostile_pool *p);
 

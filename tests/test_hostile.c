@@ -32,7 +32,7 @@ enum { THIN = 1 };
 #endif
 enum { SECONDS_MAX = 30, NEW_RECORDS = 24 };
 
-/* ---- damages ---------------------------------------------------------------------------------- */
+/* ---- damages --------------------------------------------------------------------------------- */
 
 enum what {
     SUPERBLOCK, DESCRIPTOR, HEADER, /* always tried */
@@ -144,7 +144,7 @@ static unsigned hows(const struct target *t)
     return t->size == 8 ? FLIP + 64 : FLIP + 1;
 }
 
-/* ---- what may come of it ---------------------------------------------------------------------- */
+/* ---- what may come of it --------------------------------------------------------------------- */
 
 /* One pool under test, and what has come of its damages. */
 struct trial {
@@ -188,7 +188,8 @@ static void too_long(int signal)
     _exit(1);
 }
 
-/* Slots 0 and 1 were hit as well: their two records may be anything, and nothing else. */
+/* Slots 0 and 1 were hit as well: their two records may be anything, and nothing else. In a
+ * variable table they may be deleted ones, when a slot came to hold hash and offset of one. */
 static bool pairs_were_hit(void)
 {
     return trial.t->what == PAIRS || trial.t->what == LINE0;
@@ -196,6 +197,8 @@ static bool pairs_were_hit(void)
 
 static bool lies_in_the_pairs(struct bytes key, struct bytes value)
 {
+    if (!trial.p->fixed)
+        return true;
     const struct esh_bucket *b =
         (struct esh_bucket *)(trial.damaged + trial.t->offset / PM_XPLINE * PM_XPLINE);
     for (unsigned i = 0; i < 2; i++)
@@ -216,10 +219,10 @@ static int look(void *arg, struct bytes key, struct bytes value)
         trial.records += !is_new;
         trial.later += is_new;
         const int error = hostile_get(trial.s, trial.p->fixed, id, version);
-        MUST(!error || (pairs_were_hit() && trial.p->fixed), "id %u: get says %d", id, error);
+        MUST(!error || pairs_were_hit(), "id %u: get says %d", id, error);
         return 0;
     }
-    MUST(pairs_were_hit() && trial.p->fixed && lies_in_the_pairs(key, value),
+    MUST(pairs_were_hit() && lies_in_the_pairs(key, value),
          "a record that nobody wrote, or twice: id %u", id);
     trial.strangers++;
     return 0;
@@ -338,7 +341,7 @@ static void try_pool(enum hostile_kind kind, uint32_t records, uint64_t most)
     hostile_free(&p);
 }
 
-enum { MOST = 1500 };
+enum { MOST = 1000 };
 
 Test(hostile, fixed_records)
 {
