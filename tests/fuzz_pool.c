@@ -305,12 +305,22 @@ static void drop(uint32_t id)
     must(!run.clean || hostile_get(run.s, run.s->fixed, id, VERSION) == -ENOENT, "still there");
 }
 
+static void find(uint32_t id)
+{
+    char text[64] = "";
+    struct store_stats stats;
+    (void)hostile_get(run.s, run.s->fixed, id, VERSION);
+    ops->stats(run.s, &stats);
+    ops->locate(run.s, id * UINT64_C(0x9e3779b1) % bed.memory.size, text, sizeof text);
+    must(text[0] && stats.slots >= run.records, "stats or locate");
+}
+
 /* False: closed for good. */
 static bool operate(unsigned op, uint32_t arg)
 {
     const uint32_t id = arg & 128 ? HOSTILE_FRESH_ID + (arg & 127) : arg + 1;
     switch (op) {
-    case 0: (void)hostile_get(run.s, run.s->fixed, id, VERSION); break;
+    case 0: find(id); break;
     case 1: insert(id, HOSTILE_INSERT); break;
     case 2: insert(id, HOSTILE_UPDATE); break;
     case 3: insert(id, HOSTILE_UPSERT); break;

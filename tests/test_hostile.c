@@ -49,7 +49,7 @@ struct target {
     unsigned size;
 };
 
-enum { ZERO, ONES, PLUS, MINUS, GARBAGE, NEXT, FLIP }; /* FLIP + bit */
+enum { ZERO, ONES, PLUS, MINUS, GARBAGE, NEXT, HELD, FLIP }; /* FLIP + bit */
 
 static struct target *targets;
 static unsigned target_count;
@@ -114,6 +114,15 @@ static void find_targets(const struct hostile_pool *p)
         }
 }
 
+/* A lock that is held in the opening to come. */
+static uint64_t held_then(const struct hostile_pool *p)
+{
+    enum { GENERATION = 64 };
+    uint64_t generation;
+    memcpy(&generation, p->image + GENERATION, sizeof generation);
+    return (generation + 1) << 32 | 1;
+}
+
 /* Changes the bytes at t of memory. False: they are the same afterwards. */
 static bool apply(const struct hostile_pool *p, char *memory, const struct target *t, unsigned how,
                   uint64_t *random)
@@ -128,6 +137,7 @@ static bool apply(const struct hostile_pool *p, char *memory, const struct targe
         case MINUS: words[i]--; break;
         case GARBAGE: words[i] = random_next(random); break;
         case NEXT: memcpy(&words[i], p->image + t->next + i * 8, 8); break;
+        case HELD: words[i] = held_then(p); break;
         default: break;
         }
     if (how >= FLIP) {
