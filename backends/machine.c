@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hw/backing.h"
+#include "hw/chase.h"
 #include "hw/topology.h"
 #include "model/profile.h"
 
@@ -74,6 +75,11 @@ int machine_memory(const char *path, const void *base, size_t size, bool persist
     facts[n++] = fact("numa_node", node, backing_node(base, node));
     facts[n++] = fact("huge_page_share", huge, backing_huge(base, size, huge));
     return n;
+}
+
+int machine_access_ns(uint64_t bytes, uint64_t seed, double *ns)
+{
+    return chase(bytes, UINT64_C(4) << 20, seed, ns);
 }
 
 bool machine_is_dax(unsigned major, unsigned minor)

@@ -26,6 +26,10 @@ enum { MACHINE_MEMORY_FACTS = 5 };
 int machine_memory(const char *path, const void *base, size_t size, bool persistent,
                    struct machine_fact facts[MACHINE_MEMORY_FACTS]);
 
+/* Nanoseconds of one dependent random access to `bytes` of this machine's ordinary memory
+ * (hw/chase.h). 0, or -ENOMEM. */
+int machine_access_ns(uint64_t bytes, uint64_t seed, double *ns);
+
 /* Whether a character device is a device-DAX one, and how many bytes it has. */
 bool machine_is_dax(unsigned major, unsigned minor);
 bool machine_dax_size(unsigned major, unsigned minor, uint64_t *bytes);

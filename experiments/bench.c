@@ -6,6 +6,8 @@
  *     slowdown           host time of the measured operations emulated / native on dram, one thread
  *     threads64_over_1   host time per operation with 64 simulated threads / with one (64-core
  *                        profile)
+ *     accesses           host time of an operation on dram / one dependent random access to as much
+ *                        memory as the table has, timed between the runs; the least of each
  *     host_ns_per_event  host time of the emulated operations / door words they executed
  *     device             the device model alone, random 64 B accesses over 16 GiB
  *     added memory       resident bytes of the emulated run less those of the native one, which has
@@ -18,6 +20,7 @@
 #include <string.h>
 
 #include "backends/device.h"
+#include "backends/machine.h"
 #include "core/registry.h"
 #include "experiments/commands.h"
 #include "experiments/console.h"
@@ -30,6 +33,9 @@ enum figure {
     READ_SLOWDOWN,
     THREADS64_INSERT,
     THREADS64_READ,
+    INSERT_ACCESSES,
+    READ_ACCESSES,
+    ACCESS_NS,
     NS_PER_EVENT,
     DEVICE_MACCESSES,
     ADDED_MEMORY,
@@ -50,6 +56,9 @@ static const struct figure_words {
                           "x host time per operation", 1},
     [THREADS64_READ] = {"threads64_over_1_read", "read, 64 threads / 1",
                         "x host time per operation", 1},
+    [INSERT_ACCESSES] = {"insert_memory_accesses", "insert on dram", "dependent accesses", 1},
+    [READ_ACCESSES] = {"read_memory_accesses", "read on dram", "dependent accesses", 1},
+    [ACCESS_NS] = {"memory_access_ns", "a dependent random access", "ns", 1},
     [NS_PER_EVENT] = {"host_ns_per_event", "one event (inserts)", "ns host time", 1},
     [DEVICE_MACCESSES] = {"device_random_maccesses_per_s", "device alone, random 64 B",
                           "M accesses/s", 1},
@@ -103,13 +112,29 @@ static int run_side(const struct side *side, const char *workload, int repeat, s
     return error;
 }
 
+/* What an access to as much memory as the row's table has costs now; *least: the least so far. */
+static int time_access(const struct row *row, double *least, char *why)
+{
+    double ns = 0;
+    int error = machine_access_ns(row->pool_used_bytes, row->seed, &ns);
+
+    if (error)
+        snprintf(why, BACKEND_WHY_MAX, "not enough memory for the chain of accesses");
+    else if (*least <= 0 || ns < *least)
+        *least = ns;
+    return error;
+}
+
+/* access_ns: where the least time of a dependent access goes, measured beside `below`; or NULL. */
 static int bench_ratio(const char *workload, const struct side *above, const struct side *below,
-                       struct bench_rows *rows, struct known *ratio, char *why)
+                       struct bench_rows *rows, struct known *ratio, double *access_ns, char *why)
 {
     int error = 0;
 
     for (int i = 0; i < BENCH_REPEATS && !error; i++) {
         error = run_side(below, workload, i, &rows->below, why);
+        if (!error && access_ns)
+            error = time_access(&rows->below, access_ns, why);
         if (!error)
             error = run_side(above, workload, i, &rows->above, why);
     }
@@ -195,6 +220,11 @@ static struct known added_memory(const struct row *emul, const struct row *dram)
     return (struct known){.value = (double)(emul->resident_bytes - dram->resident_bytes)};
 }
 
+static double ns_per_operation(const struct row *row)
+{
+    return row->host_seconds * 1e9 / (double)row->operations;
+}
+
 static int bench_ratios(const struct options *o, struct bench *b, char *why)
 {
     struct options wide = *o;
@@ -203,18 +233,24 @@ static int bench_ratios(const struct options *o, struct bench *b, char *why)
                       many = {&wide, "emul:optane-100", BENCH_THREADS};
     struct known *f = b->figure;
     struct bench_rows rows;
+    double access_ns = 0;
 
     wide.profile_sets[0] = "cores=64";
     wide.profile_set_count = 1;
-    int error = bench_ratio("insert", &emul, &dram, &rows, &f[INSERT_SLOWDOWN], why);
+    int error = bench_ratio("insert", &emul, &dram, &rows, &f[INSERT_SLOWDOWN], &access_ns, why);
+    const double insert_ns = ns_per_operation(&rows.below);
     if (!error)
         f[ADDED_MEMORY] = added_memory(&rows.above, &rows.below);
     if (!error)
-        error = bench_ratio("read", &emul, &dram, &rows, &f[READ_SLOWDOWN], why);
+        error = bench_ratio("read", &emul, &dram, &rows, &f[READ_SLOWDOWN], &access_ns, why);
+    if (!error) {
+        f[ACCESS_NS] = (struct known){.value = access_ns};
+        f[INSERT_ACCESSES] = over(insert_ns, access_ns);
+        f[READ_ACCESSES] = over(ns_per_operation(&rows.below), access_ns);
+        error = bench_ratio("insert", &many, &one, &rows, &f[THREADS64_INSERT], NULL, why);
+    }
     if (!error)
-        error = bench_ratio("insert", &many, &one, &rows, &f[THREADS64_INSERT], why);
-    if (!error)
-        error = bench_ratio("read", &many, &one, &rows, &f[THREADS64_READ], why);
+        error = bench_ratio("read", &many, &one, &rows, &f[THREADS64_READ], NULL, why);
     return error;
 }
 
