@@ -74,8 +74,8 @@ struct bytes hostile_key(bool fixed, uint32_t id, char *buffer)
 static uint32_t value_size(uint32_t id, uint8_t version)
 {
     const uint32_t some = 5 + (id * 37 + version * 13u) % 300;
-    if (id % 64 == 0)
-        return HOSTILE_BIG + some;
+    if (id % 64 == 0) /* every other with its key in two units */
+        return id % 128 ? (uint32_t)STORE_BYTES_MAX - version : HOSTILE_BIG + some;
     return id % 16 == 1 ? 2000 + some : some;
 }
 

@@ -16,7 +16,7 @@
 enum hostile_kind {
     HOSTILE_FIXED,    /* default parameters, depth 4 and more, updates and deletes */
     HOSTILE_LARGE,    /* segments of 16 buckets, probes of 8, no fingerprints */
-    HOSTILE_VARIABLE, /* values from 5 bytes to over 32 KiB */
+    HOSTILE_VARIABLE, /* values from 5 bytes to nearly 64 KiB */
     HOSTILE_TORN,     /* a split cut off before its commit */
     HOSTILE_CUT,      /* a split cut off after its commit */
     HOSTILE_FULL,     /* variable: until a record finds no room, then 20 deletes */
@@ -28,8 +28,8 @@ enum {
     HOSTILE_IDS = 1 << 16,
     HOSTILE_FRESH_ID = 60000, /* from here on no pool has records */
     HOSTILE_DRAM = 64 << 20,
-    HOSTILE_BIG = 40000,      /* bytes of the largest values, and a little more */
-    HOSTILE_MAX = HOSTILE_BIG + 512,
+    HOSTILE_BIG = 40000,      /* bytes of a value that is an extent of one unit */
+    HOSTILE_MAX = STORE_BYTES_MAX,
 };
 
 struct hostile_pool {
