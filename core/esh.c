@@ -269,8 +269,9 @@ static bool holds_records_of(struct store *s, struct esh_bucket PM *b, unsigned 
     return false;
 }
 
-/* Takes a slot out of a locked bucket; lowers the home's hints when it held an away record. */
-static void take_out(struct store *s, const struct esh_window *w, const struct esh_place *place)
+/* Takes a slot out of a locked bucket; lowers the home's hints when it held an away record. True if
+ * no record is left in the bucket. */
+static bool take_out(struct store *s, const struct esh_window *w, const struct esh_place *place)
 {
     struct esh_bucket PM *b = &w->segment[place->bucket];
     const unsigned bit = 1U << place->slot;
@@ -287,6 +288,7 @@ static void take_out(struct store *s, const struct esh_window *w, const struct e
         const uint64_t tag1 = pm_load_relaxed(&home->tags[1]);
         pm_store_relaxed(&home->tags[1], esh_forget_overflow(tag1, distance, gone));
     }
+    return !esh_allocated(state);
 }
 
 int esh_drop(struct store *s, const struct esh_key *key, uint64_t *old)
@@ -295,6 +297,7 @@ int esh_drop(struct store *s, const struct esh_key *key, uint64_t *old)
         const struct esh_window w = lock_home(s, key->hash);
         struct esh_bucket PM *home = &w.segment[w.home];
         struct esh_place place;
+        bool emptied = false;
         int error = esh_find(s, &w, key, &place);
 
         if (error == 0) {
@@ -303,13 +306,15 @@ int esh_drop(struct store *s, const struct esh_key *key, uint64_t *old)
             if (second && !lock_try(&b->lock, s->pool->generation)) {
                 error = BUSY;
             } else {
-                take_out(s, &w, &place);
+                emptied = take_out(s, &w, &place);
                 if (second)
                     lock_release(&b->lock, s->pool->generation);
                 *old = place.value;
             }
         }
         lock_release(&home->lock, s->pool->generation);
+        if (emptied)
+            esh_merge(s, key->hash);
         if (error != BUSY)
             return error;
         pm_pause();

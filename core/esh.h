@@ -20,6 +20,7 @@
  *   insert  state of the record's bucket, with the slot's bit     delete  .. without it
  *   update  the slot's value (variable records: the offset of a new blob)
  *   split   state of bucket 0 of the old segment, with the depth raised
+ *   merge   state of bucket 0 of the lower segment, with the depth lowered (both are empty)
  *
  * Durability order
  *   insert  blob and pair, flush, fence; state, persist. A pair in line 0 shares the state's line;
@@ -107,13 +108,15 @@ struct esh_header {
     uint64_t checksum; /* of all above, esh_header_checksum() */
 };
 
-/* In the volatile region. The lock guards every entry's change, the doubling and the counts. */
+/* In the volatile region. The lock guards every entry's change, the doubling, counts and spares. */
 struct esh_directory {
     uint64_t depth; /* entries in use: 2^depth */
     char pad0_[PM_LINE - 8];
     uint64_t lock;
     uint64_t segments, splits;
-    char pad1_[PM_LINE - 24];
+    pm_off spare;    /* the first segment that a merge left over; tags[0] of its bucket 0: the next */
+    uint64_t spares; /* how many */
+    char pad1_[PM_LINE - 40];
     pm_off entries[]; /* of segments; reserved for the largest depth */
 };
 
@@ -295,10 +298,18 @@ unsigned esh_directory_depth(const struct store *s) PM_EXPORT(esh_directory_dept
 /* Makes the directory name segment wherever the pattern's low `depth` bits stand. Likewise. */
 void esh_direct(struct store *s, unsigned depth, uint64_t pattern, pm_off segment)
     PM_EXPORT(esh_direct);
-/* Depth that no segment of so many may have. */
-unsigned esh_depth_limit(uint64_t segments) PM_EXPORT(esh_depth_limit);
 /* Makes room for hash in the segment w, unless somebody did: 0, -ENOSPC, -EOVERFLOW. */
 int esh_split(struct store *s, const struct esh_window *w, uint64_t hash) PM_EXPORT(esh_split);
+/* All buckets of a segment, in order. */
+void esh_lock_all(struct store *s, struct esh_bucket PM *segment) PM_EXPORT(esh_lock_all);
+void esh_unlock_all(struct store *s, struct esh_bucket PM *segment) PM_EXPORT(esh_unlock_all);
+
+/* esh_merge.c */
+/* Merges the segment of hash with its partner, and on, as long as both are empty. */
+void esh_merge(struct store *s, uint64_t hash) PM_EXPORT(esh_merge);
+/* A segment that a merge left over, or 0: its states cover nothing, its locks are somebody's for a
+ * moment still. */
+pm_off esh_take_spare(struct store *s) PM_EXPORT(esh_take_spare);
 
 /* esh_recover.c */
 int esh_create(struct store **s, struct pool *pool, const struct store_config *config)

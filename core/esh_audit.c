@@ -274,10 +274,13 @@ static int audit_segment(void *arg, const struct esh_window *w, unsigned depth, 
     return 0;
 }
 
-/* What is allocated is what is reached: the header in a block of one line, segments, blobs. */
+/* What is allocated is what is reached: the header in a block of one line, segments
+ * and spare ones, blobs. */
 static int audit_space(struct audit *a)
 {
-    const uint64_t reached = PM_LINE + a->segments * esh_segment_bytes(a->s) + a->blob_bytes;
+    const uint64_t spares = pm_load(&a->s->directory->spares);
+    const uint64_t reached =
+        PM_LINE + (a->segments + spares) * esh_segment_bytes(a->s) + a->blob_bytes;
     uint64_t allocated = 0;
     epoch_empty(&a->s->epoch);
     (void)pool_used(a->s->pool, &allocated);

@@ -227,8 +227,6 @@ static int settle(struct recovery *r)
     const unsigned depth = r->count ? r->all[r->count - 1].depth : 0;
     if (depth > s->depth_max)
         return -ENOMEM;
-    if (depth > esh_depth_limit(r->count))
-        return -EIO;
     pm_store_relaxed(&s->directory->depth, depth);
     for (uint64_t i = 0; i < r->count; i++) {
         const struct found_segment f = r->all[i];
@@ -325,6 +323,23 @@ static void hint(struct esh_bucket PM *bucket, const struct sifted *x)
     }
 }
 
+/* A later bucket's state beside bucket 0's depth and pattern: the same, or what a split or a merge
+ * that committed had not come to yet. A merge finds both segments empty. */
+static bool is_of(uint64_t state, const struct found_segment *f)
+{
+    return esh_live(state) && esh_depth(state) == f->depth && esh_pattern(state) == f->pattern;
+}
+static bool left_by_split(uint64_t state, const struct found_segment *f)
+{
+    return esh_live(state) && esh_depth(state) + 1 == f->depth &&
+           esh_pattern(state) == esh_low_bits(f->pattern, esh_depth(state));
+}
+static bool left_by_merge(uint64_t state, const struct found_segment *f)
+{
+    return esh_live(state) && esh_depth(state) == f->depth + 1 &&
+           esh_pattern(state) == f->pattern && !esh_allocated(state);
+}
+
 /* Checks and mends one segment. */
 static int mend(struct recovery *r, const struct found_segment *f)
 {
@@ -336,16 +351,14 @@ static int mend(struct recovery *r, const struct found_segment *f)
     for (unsigned b = 0; b < s->buckets; b++) {
         const uint64_t lock = pm_load(&segment[b].lock);
         const uint64_t before = pm_load(&segment[b].state);
-        const unsigned depth = esh_live(before) ? esh_depth(before) : ESH_DEPTH_MAX + 1;
-        if (depth > f->depth || depth + 1 < f->depth || !esh_state_is_sound(before, b) ||
-            esh_pattern(before) != esh_low_bits(f->pattern, depth) ||
+        const bool stale = left_by_split(before, f), merged = left_by_merge(before, f);
+        if (!esh_state_is_sound(before, b) || (!stale && !merged && !is_of(before, f)) ||
             lock >> 32 >= s->pool->generation) /* nobody was there yet */
             return -EIO;
-        const bool stale = depth < f->depth;
         const int error = sift(r, f, &segment[b], b, esh_allocated(before), stale, all);
         if (error)
             return error;
-        if (stale) {
+        if (stale || merged) {
             const uint64_t state = esh_state(b, f->depth, f->pattern, all[b].keep);
             pm_store_release(&segment[b].state, state);
             pm_persist(&segment[b].state, sizeof segment[b].state);

@@ -7,6 +7,8 @@
  * to; else it keeps its old bucket and slot. So the copy always fits, and overflow heals. In the
  * old segment nothing moves: a move would need a second commit.
  *
+ * A spare segment that a merge left over (esh_merge.c) is taken before the pool is asked.
+ *
  * Endless splitting. A split helps a new key only if some record in its reach differs from it in a
  * hash bit that the directory may still come to use. That bound is max(16, log2(segments) + 10):
  * random hashes stay some ten bits below it, and equal or chosen ones cannot blow up the directory.
@@ -31,13 +33,13 @@ struct split {
 
 /* ---- whether ---------------------------------------------------------------------------------- */
 
-static void lock_all(struct store *s, struct esh_bucket PM *segment)
+void esh_lock_all(struct store *s, struct esh_bucket PM *segment)
 {
     for (unsigned b = 0; b < s->buckets; b++)
         lock_acquire(&segment[b].lock, s->pool->generation);
 }
 
-static void unlock_all(struct store *s, struct esh_bucket PM *segment)
+void esh_unlock_all(struct store *s, struct esh_bucket PM *segment)
 {
     for (unsigned b = 0; b < s->buckets; b++)
         lock_release(&segment[b].lock, s->pool->generation);
@@ -71,19 +73,15 @@ static unsigned log2_up(uint64_t n)
     return n <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(n - 1);
 }
 
-unsigned esh_depth_limit(uint64_t segments)
-{
-    const unsigned slack = log2_up(segments) + DEPTH_SLACK;
-    const unsigned limit = slack > DEPTH_FLOOR ? slack : DEPTH_FLOOR;
-    return limit < ESH_DEPTH_MAX ? limit : ESH_DEPTH_MAX;
-}
-
+/* Depth that no segment may pass now. */
 static unsigned depth_limit(struct store *s)
 {
     lock_acquire(&s->directory->lock, s->pool->generation);
     const uint64_t segments = pm_load_relaxed(&s->directory->segments);
     lock_release(&s->directory->lock, s->pool->generation);
-    return esh_depth_limit(segments);
+    const unsigned slack = log2_up(segments) + DEPTH_SLACK;
+    const unsigned limit = slack > DEPTH_FLOOR ? slack : DEPTH_FLOOR;
+    return limit < ESH_DEPTH_MAX ? limit : ESH_DEPTH_MAX;
 }
 
 /* ---- the copy --------------------------------------------------------------------------------- */
@@ -140,7 +138,6 @@ static void copy(struct store *s, struct split *x)
         for (unsigned slots = x->moved[b]; slots; slots &= slots - 1)
             copy_record(s, x, b, (unsigned)__builtin_ctz(slots));
     for (unsigned b = 0; b < s->buckets; b++) {
-        pm_store_relaxed(&x->to[b].lock, 0);
         pm_store_relaxed(&x->to[b].tags[0], x->tags[b][0]);
         pm_store_relaxed(&x->to[b].tags[1], x->tags[b][1]);
         const uint64_t state = esh_state(b, x->depth + 1, pattern, x->taken[b]);
@@ -214,6 +211,13 @@ static void publish(struct store *s, const struct split *x, pm_off segment)
     lock_release(&s->directory->lock, s->pool->generation);
 }
 
+/* The lock words of a block that nobody has seen. */
+static void free_locks(struct store *s, struct esh_bucket PM *segment)
+{
+    for (unsigned b = 0; b < s->buckets; b++)
+        pm_store_relaxed(&segment[b].lock, 0);
+}
+
 /* All buckets are locked and none in reach of hash has room. */
 static int split_locked(struct store *s, const struct esh_window *w, unsigned depth, uint64_t hash)
 {
@@ -224,16 +228,24 @@ static int split_locked(struct store *s, const struct esh_window *w, unsigned de
     if (depth >= s->depth_max)
         return -ENOSPC; /* the volatile region has no room for a larger directory */
 
-    const pm_off fresh = pool_alloc(s->pool, esh_segment_bytes(s), ESH_TAG_SEGMENT);
+    const pm_off spare = esh_take_spare(s);
+    const pm_off fresh =
+        spare ? spare : pool_alloc(s->pool, esh_segment_bytes(s), ESH_TAG_SEGMENT);
     if (!fresh)
         return -ENOSPC;
     struct split x = {
         .from = w->segment, .depth = depth, .pattern = esh_low_bits(hash, depth)};
     x.to = pm_at(&s->pool->memory, fresh);
+    if (spare)
+        esh_lock_all(s, x.to); /* who still comes to its former life must not get between */
+    else
+        free_locks(s, x.to);
     plan(s, &x);
     copy(s, &x);
     commit(s, &x);
     publish(s, &x, fresh);
+    if (spare)
+        esh_unlock_all(s, x.to);
     return 0;
 }
 
@@ -241,10 +253,10 @@ int esh_split(struct store *s, const struct esh_window *w, uint64_t hash)
 {
     int error = 0;
 
-    lock_all(s, w->segment);
+    esh_lock_all(s, w->segment);
     const uint64_t state = pm_load_relaxed(&w->segment->state);
     if (esh_covers(state, hash) && window_full(s, w))
         error = split_locked(s, w, esh_depth(state), hash);
-    unlock_all(s, w->segment);
+    esh_unlock_all(s, w->segment);
     return error;
 }

@@ -2,7 +2,8 @@
  *
  * A plain main: no test framework, no fibers, so that the sanitizer sees all there is. Each worker
  * has keys of its own, whose state it knows, and shares a few with all others, whose values say
- * which key they belong to. In the end every acknowledged operation must be found and nothing else,
+ * which key they belong to. The table fills and empties by turns, so that it splits and merges.
+ * In the end every acknowledged operation must be found and nothing else,
  * before and after a restart.
  *
  *     race_driver [TURNS]     operations of each worker; exit 1 and one line at the first fault
@@ -18,7 +19,7 @@
 #include "core/registry.h"
 #include "tests/random.h"
 
-enum { WORKERS_MAX = 8, OWN = 512, COMMON = 48, SIZES = 700, POOL_MIB = 96 };
+enum { WORKERS_MAX = 8, OWN = 512, COMMON = 48, SIZES = 700, POOL_MIB = 96, TIDES = 7 };
 
 struct scenario {
     const char *store;
@@ -133,7 +134,7 @@ static int get(struct worker *w, uint64_t number, uint64_t *word)
 /* ---- workers ---------------------------------------------------------------------------------- */
 
 /* Many want the same few keys. A value's upper half says whose it is. */
-static const char *turn_common(struct worker *w, uint64_t dice)
+static const char *turn_common(struct worker *w, uint64_t dice, bool ebb)
 {
     const uint64_t number = (dice >> 8) % COMMON;
     const uint64_t word = number << 32 | dice >> 32;
@@ -141,11 +142,13 @@ static const char *turn_common(struct worker *w, uint64_t dice)
     uint64_t found = 0;
     int error;
 
-    switch (dice & 7) {
+    switch (ebb && (dice & 7) == 0 ? 1 : dice & 7) {
     case 0: error = insert(w, number, word); break;
     case 1: error = remove_key(w, number); break;
     case 2: error = update(w, number, word); break;
     case 3:
+        if (ebb)
+            return NULL;
         error = ops->upsert ? put(w, ops->upsert, ops->upsert_bytes, number, word)
                             : insert(w, number, word);
         break;
@@ -157,16 +160,19 @@ static const char *turn_common(struct worker *w, uint64_t dice)
     return error && error != -EEXIST && error != -ENOENT ? strerror(-error) : NULL;
 }
 
-static const char *turn_own(struct worker *w, uint64_t dice)
+/* ebb: what is there goes, and little comes. */
+static const char *turn_own(struct worker *w, uint64_t dice, bool ebb)
 {
     const uint64_t i = (dice >> 8) % OWN, word = random_next(&w->random);
     const uint64_t number = COMMON + i * (uint64_t)w->workers + (uint64_t)w->number;
-    const bool there = w->present[i], keep = dice >> 40 & 1;
+    const bool there = w->present[i], keep = !ebb && dice >> 40 & 1;
     uint64_t found = 0;
     int error = get(w, number, &found);
 
     if (error != (there ? 0 : -ENOENT) || (there && found != w->value[i]))
         return "get does not return what was acknowledged";
+    if (ebb && !there && dice >> 41 & 63)
+        return NULL;
     error = !there ? insert(w, number, word) : keep ? update(w, number, word)
                                                     : remove_key(w, number);
     if (error)
@@ -183,7 +189,8 @@ static void *work(void *arg)
     native_self = w->number;
     for (uint64_t turn = 0; turn < w->turns && !w->fault; turn++) {
         const uint64_t dice = random_next(&w->random);
-        w->fault = dice >> 60 < 5 ? turn_common(w, dice) : turn_own(w, dice);
+        const bool ebb = turn * TIDES / w->turns & 1;
+        w->fault = dice >> 60 < 5 ? turn_common(w, dice, ebb) : turn_own(w, dice, ebb);
         w->t->ops->stats(w->t->s, &stats);
     }
     if (!w->fault && stats.slots == 0)
