@@ -19,7 +19,7 @@ NEUTRAL='core/registry.h core/store.h core/pool.h'
 # The targets to compile a header for; "neutral" is none.
 targets_of() {
     case $1 in
-    backends/pm_native.h) echo native ;;
+    backends/pm_native.h | tests/esh_table.h) echo native ;;
     backends/pm_counted.h) echo counted ;;
     backends/pm_emul.h) echo emul ;;
     backends/pm.h | backends/task.h | backends/file.h) echo neutral native counted emul ;;
