@@ -3,14 +3,16 @@
  * What survives is the pool's root (struct esh_header), segments and blobs. Recovery
  *
  *   1 finds every block with a segment's tag whose bucket 0 says it is live, and sorts them by depth
- *   2 drops one that a segment of smaller depth covers: a split that did not commit. Its state
- *     words are zeroed durably, so it can never look live again
+ *   2 drops one that a segment of smaller depth covers: a split that did not commit
  *   3 names the others in a new directory; a gap in it means damage
- *   4 in each segment: brings every bucket to bucket 0's depth (a split that committed and was cut
- *     off) and drops what moved in it, computes all hints anew
- *   5 marks what it reached, blobs too; the pool frees the rest
+ *   4 checks every segment, and marks what it reaches, blobs too
+ *   5 starts the pool, and changes what has to be changed: zeroes the states of dropped segments, so
+ *     that they never look live again; brings every bucket to bucket 0's depth (a split or merge
+ *     that committed and was cut off) and drops what moved in it; stores hints that are wrong. The
+ *     pool frees what nothing reached
  *
- * Each change is one store that could be made again, so a power cut during recovery is harmless.
+ * Until 5 nothing is changed, so a table that is refused stays as it was. Each change is one store
+ * that could be made again, so a power cut during recovery is harmless.
  * A table that contradicts itself, or fails a check, is damaged: -EIO, and no table is opened. So
  * damage to what ESH keeps for itself is never silent; damage to keys and values can be.
  */
@@ -154,6 +156,8 @@ struct recovery {
     struct store *s;
     struct found_segment *all; /* as they lie in the pool; sort_by_depth() keeps that order */
     uint64_t count, room;
+    pm_off *dropped; /* segments of splits that did not commit */
+    uint64_t dropped_count;
     uint64_t of_depth[ESH_DEPTH_MAX + 1];
     struct store_recovery *report;
     unsigned deepest; /* of the segments that stay */
@@ -217,12 +221,15 @@ static unsigned depth_of(struct store *s, pm_off segment)
     return esh_depth(pm_load(&bucket->state));
 }
 
-/* Names the live segments in the directory and buries the others. The volatile region is fresh, so
+/* Names the live segments in the directory and sets the others aside. The volatile region is fresh, so
  * the directory reads as zeroes. */
 static int settle(struct recovery *r)
 {
     struct store *s = r->s;
     uint64_t live = 0, covered = 0; /* entries of the largest directory */
+    r->dropped = malloc((r->count + 1) * sizeof *r->dropped);
+    if (!r->dropped)
+        return -ENOMEM;
 
     const unsigned depth = r->count ? r->all[r->count - 1].depth : 0;
     if (depth > s->depth_max)
@@ -240,8 +247,7 @@ static int settle(struct recovery *r)
         } else if (depth_of(s, before) == f.depth) {
             return -EIO; /* two segments claim the same records */
         } else {
-            bury(s, f.offset);
-            r->report->discarded++;
+            r->dropped[r->dropped_count++] = f.offset;
         }
     }
     r->count = live;
@@ -270,9 +276,10 @@ struct sifted {
     unsigned keep;    /* slots whose records belong here */
 };
 
-/* The slots of bucket b that belong to it. stale: a split may have left others behind. */
+/* The slots of bucket b that belong to it. stale: a split may have left others behind. change: it
+ * has been looked at before. */
 static int sift(struct recovery *r, const struct found_segment *f, struct esh_bucket PM *bucket,
-                unsigned b, unsigned allocated, bool stale, struct sifted *all)
+                unsigned b, unsigned allocated, bool stale, bool change, struct sifted *all)
 {
     struct store *s = r->s;
     uint64_t tags[2] = {0}; /* two words that are kept in registers: this loop is all of recovery */
@@ -295,7 +302,7 @@ static int sift(struct recovery *r, const struct found_segment *f, struct esh_bu
         tags[1] |= i < 8 ? 0 : tag;
         if (distance)
             all[home].tags[1] = esh_note_overflow(all[home].tags[1], distance);
-        if (s->fixed)
+        if (s->fixed || change)
             continue;
         const pm_off blob = pm_load(&bucket->slots[i].value);
         const int error = reach_blob(s, blob, hash);
@@ -308,9 +315,11 @@ static int sift(struct recovery *r, const struct found_segment *f, struct esh_bu
     return 0;
 }
 
-/* Stores a bucket's hints where they differ. Fingerprints of free slots mean nothing. */
-static void hint(struct esh_bucket PM *bucket, const struct sifted *x)
+/* Whether a bucket's hints differ from what they should be; change: and stores them. Fingerprints of
+ * free slots mean nothing. */
+static bool hint(struct esh_bucket PM *bucket, const struct sifted *x, bool change)
 {
+    bool wrong = false;
     uint64_t matter[2] = {0, UINT64_C(0xffff) << 48};
     for (unsigned slots = x->keep; slots; slots &= slots - 1) {
         const unsigned i = (unsigned)__builtin_ctz(slots);
@@ -318,9 +327,13 @@ static void hint(struct esh_bucket PM *bucket, const struct sifted *x)
     }
     for (unsigned half = 0; half < 2; half++) {
         const uint64_t before = pm_load(&bucket->tags[half]);
-        if ((before ^ x->tags[half]) & matter[half])
+        if (!((before ^ x->tags[half]) & matter[half]))
+            continue;
+        wrong = true;
+        if (change)
             pm_store(&bucket->tags[half], x->tags[half]);
     }
+    return wrong;
 }
 
 /* A later bucket's state beside bucket 0's depth and pattern: the same, or what a split or a merge
@@ -340,9 +353,11 @@ static bool left_by_merge(uint64_t state, const struct found_segment *f)
            esh_pattern(state) == f->pattern && !esh_allocated(state);
 }
 
-/* Checks and mends one segment. */
-static int mend(struct recovery *r, const struct found_segment *f)
+/* Checks one segment: 0, WRONG if something has to be changed, or -EIO. change: and changes it. */
+enum { WRONG = 1 };
+static int check(struct recovery *r, const struct found_segment *f, bool change)
 {
+    bool wrong = false;
     struct store *s = r->s;
     struct esh_bucket PM *segment = pm_at(&s->pool->memory, f->offset);
     struct sifted all[ESH_BUCKETS_MAX];
@@ -355,19 +370,40 @@ static int mend(struct recovery *r, const struct found_segment *f)
         if (!esh_state_is_sound(before, b) || (!stale && !merged && !is_of(before, f)) ||
             lock >> 32 >= s->pool->generation) /* nobody was there yet */
             return -EIO;
-        const int error = sift(r, f, &segment[b], b, esh_allocated(before), stale, all);
+        const int error = sift(r, f, &segment[b], b, esh_allocated(before), stale, change,
+                               all);
         if (error)
             return error;
-        if (stale || merged) {
+        wrong |= stale || merged;
+        if (change && (stale || merged)) {
             const uint64_t state = esh_state(b, f->depth, f->pattern, all[b].keep);
             pm_store_release(&segment[b].state, state);
             pm_persist(&segment[b].state, sizeof segment[b].state);
         }
-        r->report->records += (unsigned)__builtin_popcount(all[b].keep);
+        r->report->records += change ? 0 : (unsigned)__builtin_popcount(all[b].keep);
     }
     for (unsigned b = 0; b < s->buckets; b++)
-        hint(&segment[b], &all[b]);
-    return 0;
+        wrong |= hint(&segment[b], &all[b], change);
+    return wrong ? WRONG : 0;
+}
+
+/* Checks all segments; moves those that have to be changed to the front. */
+static int check_all(struct recovery *r, uint64_t *wrong)
+{
+    struct store *s = r->s;
+    int error = pool_mark(s->pool, s->header, sizeof(struct esh_header));
+    for (uint64_t i = 0; error == 0 && i < r->count; i++) {
+        const struct found_segment f = r->all[i];
+        error = pool_mark(s->pool, f.offset, esh_segment_bytes(s));
+        if (!error)
+            error = check(r, &f, false);
+        if (error == WRONG) {
+            r->all[i] = r->all[*wrong];
+            r->all[(*wrong)++] = f;
+            error = 0;
+        }
+    }
+    return error;
 }
 
 static int recover(struct recovery *r)
@@ -382,15 +418,17 @@ static int recover(struct recovery *r)
     if (error)
         return error;
 
+    uint64_t wrong = 0;
     pool_mark_begin(s->pool);
-    error = pool_mark(s->pool, s->header, sizeof(struct esh_header));
-    for (uint64_t i = 0; !error && i < r->count; i++) {
-        error = pool_mark(s->pool, r->all[i].offset, esh_segment_bytes(s));
-        if (!error)
-            error = mend(r, &r->all[i]);
-    }
+    error = check_all(r, &wrong);
     if (error)
         return error;
+    pool_start(s->pool);
+    for (uint64_t i = 0; i < r->dropped_count; i++)
+        bury(s, r->dropped[i]);
+    for (uint64_t i = 0; i < wrong; i++)
+        check(r, &r->all[i], true);
+    r->report->discarded = r->dropped_count;
     r->report->reclaimed_bytes = pool_mark_end(s->pool);
     r->report->segments = r->count;
     return 0;
@@ -418,6 +456,7 @@ int esh_open(struct store **out, struct pool *pool, struct store_recovery *found
     struct recovery r = {.s = *out, .report = found};
     error = recover(&r);
     free(r.all);
+    free(r.dropped);
     if (error)
         esh_close(*out);
     return error;

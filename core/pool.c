@@ -234,15 +234,15 @@ int pool_open(struct pool *pool, const struct pm_region *memory, const struct pm
         snprintf(why, POOL_WHY_MAX, "the volatile region is too small for this pool");
         return error;
     }
-    error = load_units(pool, why);
-    if (error)
-        return error;
-
-    /* Durable before the first lock: a lock word of this generation can then only be ours. */
     pool->generation = (uint32_t)s.generation + 1;
-    pm_store_release(&on_pm->generation, s.generation + 1);
+    return load_units(pool, why);
+}
+
+void pool_start(struct pool *pool)
+{
+    struct superblock PM *on_pm = superblock(pool);
+    pm_store_release(&on_pm->generation, (uint64_t)pool->generation);
     pm_persist(&on_pm->generation, sizeof on_pm->generation);
-    return 0;
 }
 
 void pool_close(struct pool *pool)
@@ -509,11 +509,14 @@ int pool_single_find(struct pool *pool, const char *name, pm_off *extent, uint64
     const int error = pool_mark(pool, *extent, POOL_UNIT);
     if (error)
         return error;
-    pool_mark_end(pool);
     struct pool_unit PM *u = pool_unit(pool, (*extent - pool->first_unit) / POOL_UNIT);
     const uint64_t word = pm_load(&u->descriptor);
+    if (pool_kind_of(word) != POOL_EXTENT)
+        return -EIO;
     *size = pool_length_of(word) * POOL_UNIT;
-    return pool_kind_of(word) == POOL_EXTENT ? 0 : -EIO;
+    pool_start(pool);
+    pool_mark_end(pool);
+    return 0;
 }
 
 /* ---- the volatile region -------------------------------------------------------------------------- */

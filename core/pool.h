@@ -13,8 +13,9 @@
  *
  * Durability order
  *   create      everything but the magic, persist; magic (8 B release store), persist.
- *   open        checks magic, version, checksum, size, each descriptor's check; raises the generation, persist, before the
- *               first lock is taken. A pool that fails a check is left untouched.
+ *   open        checks magic, version, checksum, size, each descriptor's check, and changes nothing;
+ *               start raises the generation, persist, before the first lock on it is taken. So what
+ *               pool or store refuses stays as it was.
  *   extent      zeroed if ever used before, persist; descriptor (release), persist.
  *               A crash before the descriptor: the space is free. After: it is allocated, and the
  *               reachability scan of its owner finds out whether anything refers to it.
@@ -64,10 +65,13 @@ struct pool {
 int pool_create(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
                 char why[POOL_WHY_MAX]) PM_EXPORT(pool_create);
 
-/* Opens an existing pool. -EINVAL: no pool, another version or size; -EIO: damaged; -ENOMEM. Every
- * block counts as free until it is marked. */
+/* Opens an existing pool, and changes nothing in it. -EINVAL: no pool, another version or size; -EIO:
+ * damaged; -ENOMEM. Every block counts as free until it is marked. */
 int pool_open(struct pool *pool, const struct pm_region *memory, const struct pm_region *dram,
               char why[POOL_WHY_MAX]) PM_EXPORT(pool_open);
+/* Makes the opening's generation durable: the owner, when it has found no fault, before it changes
+ * anything. */
+void pool_start(struct pool *pool) PM_EXPORT(pool_start);
 void pool_close(struct pool *pool) PM_EXPORT(pool_close);
 
 /* The root: which store owns this pool, and its first object. */

@@ -20,7 +20,10 @@ static int create(void)
 static int reopen(void)
 {
     regions_wipe(machine);
-    return pool_open(&pool, backend_pool(machine), backend_volatile(machine), why);
+    const int error = pool_open(&pool, backend_pool(machine), backend_volatile(machine), why);
+    if (!error)
+        pool_start(&pool);
+    return error;
 }
 
 static void start(uint64_t mib)
