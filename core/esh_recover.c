@@ -281,20 +281,28 @@ struct sifted {
 static int sift(struct recovery *r, const struct found_segment *f, struct esh_bucket PM *bucket,
                 unsigned b, unsigned allocated, bool stale, bool change, struct sifted *all)
 {
-    struct store *s = r->s;
-    uint64_t tags[2] = {0}; /* two words that are kept in registers: this loop is all of recovery */
+    /* This loop is all of recovery, so what it needs is copied to where no store can reach it: then
+     * it stays in registers. */
+    const struct store *table = r->s;
+    const struct store s = {.fixed = table->fixed,
+                            .buckets = table->buckets,
+                            .probe = table->probe,
+                            .hash = table->hash,
+                            .hash_mask = table->hash_mask};
+    const uint64_t pattern = f->pattern, mask = (UINT64_C(1) << f->depth) - 1;
+    uint64_t tags[2] = {0};
     unsigned keep = 0;
     for (unsigned slots = allocated; slots; slots &= slots - 1) {
         const unsigned i = (unsigned)__builtin_ctz(slots);
         const uint64_t word = pm_load(&bucket->slots[i].key);
-        const uint64_t hash = esh_slot_hash(s, word);
-        if (esh_low_bits(hash, f->depth) != f->pattern) {
+        const uint64_t hash = esh_slot_hash(&s, word);
+        if ((hash & mask) != pattern) {
             if (!stale)
                 return -EIO;
             continue; /* it moved in a split */
         }
-        const unsigned home = esh_home(s, hash), distance = esh_distance(s, home, b);
-        if (distance >= s->probe)
+        const unsigned home = esh_home(&s, hash), distance = esh_distance(&s, home, b);
+        if (distance >= s.probe)
             return -EIO; /* no operation puts a record there */
         keep |= 1U << i;
         const uint64_t tag = (uint64_t)esh_fingerprint(hash) << i % 8 * 8;
@@ -302,16 +310,16 @@ static int sift(struct recovery *r, const struct found_segment *f, struct esh_bu
         tags[1] |= i < 8 ? 0 : tag;
         if (distance)
             all[home].tags[1] = esh_note_overflow(all[home].tags[1], distance);
-        if (s->fixed || change)
+        if (s.fixed || change)
             continue;
         const pm_off blob = pm_load(&bucket->slots[i].value);
-        const int error = reach_blob(s, blob, hash);
+        const int error = reach_blob(r->s, blob, hash);
         if (error)
             return error;
     }
     all[b].keep = keep;
-    all[b].tags[0] |= s->fingerprints ? tags[0] : 0;
-    all[b].tags[1] |= s->fingerprints ? tags[1] : 0;
+    all[b].tags[0] |= table->fingerprints ? tags[0] : 0;
+    all[b].tags[1] |= table->fingerprints ? tags[1] : 0;
     return 0;
 }
 
