@@ -323,16 +323,20 @@ static int sift(struct recovery *r, const struct found_segment *f, struct esh_bu
     return 0;
 }
 
+/* Byte i is 255 where bit i is set. */
+static uint64_t spread(unsigned bits)
+{
+    const uint64_t low7 = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    const uint64_t x = bits * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
+    return ((((x & low7) + low7) | x) >> 7 & UINT64_C(0x0101010101010101)) * 255;
+}
+
 /* Whether a bucket's hints differ from what they should be; change: and stores them. Fingerprints of
  * free slots mean nothing. */
 static bool hint(struct esh_bucket PM *bucket, const struct sifted *x, bool change)
 {
     bool wrong = false;
-    uint64_t matter[2] = {0, UINT64_C(0xffff) << 48};
-    for (unsigned slots = x->keep; slots; slots &= slots - 1) {
-        const unsigned i = (unsigned)__builtin_ctz(slots);
-        matter[i / 8] |= UINT64_C(255) << i % 8 * 8;
-    }
+    const uint64_t matter[2] = {spread(x->keep & 255), spread(x->keep >> 8) | UINT64_C(0xffff) << 48};
     for (unsigned half = 0; half < 2; half++) {
         const uint64_t before = pm_load(&bucket->tags[half]);
         if (!((before ^ x->tags[half]) & matter[half]))
