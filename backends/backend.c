@@ -40,8 +40,9 @@ static int find_kind(const char *spec, const struct backend_ops **ops, const cha
         }
         return 0;
     }
-    snprintf(why, BACKEND_WHY_MAX, "there is no backend '%.*s'; it is emul[:PROFILE], dram or pmem:PATH",
-             (int)length, spec);
+    snprintf(why, BACKEND_WHY_MAX,
+             "there is no backend '%.*s'; it is emul[:PROFILE], dram or pmem:PATH", (int)length,
+             spec);
     return -EINVAL;
 }
 

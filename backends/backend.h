@@ -81,8 +81,8 @@ struct backend;
 
 /* Opens the backend that spec names.
  * -EINVAL: spec, profile or an option is wrong; -EEXIST, -ENOENT, -EIO, -ENOSPC: the pool's file,
- * disk or device; -ENOMEM: not enough memory; -ENODEV: this machine lacks what was asked; -EBUSY: another process has the pool
- * file, or this one has an emulated machine already. */
+ * disk or device; -ENOMEM: not enough memory; -ENODEV: this machine lacks what was asked; -EBUSY:
+ * another process has the pool's file, or this one has an emulated machine already. */
 int backend_open(struct backend **b, const char *spec, const struct backend_options *options,
                  char why[BACKEND_WHY_MAX]);
 void backend_close(struct backend *b);

@@ -1,6 +1,6 @@
 /* pm_counted.h -- the native door with a count of what the emulator counts too. Never timed.
  *
- * Counts are the calling thread's own (native.h); the dram backend sums them after a counting
+ * Counts are the calling thread's own (native.h); the native backends sum them after a counting
  * pass. Lines are counted as the emulator does: every 64 B line that [p, p+n) touches.
  */
 #ifndef BACKENDS_PM_COUNTED_H

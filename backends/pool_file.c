@@ -19,7 +19,8 @@ static int check(const char *path, const struct backend_options *o, bool *existi
 {
     struct stat st;
     *existing = stat(path, &st) == 0;
-    *device = *existing && S_ISCHR(st.st_mode) && machine_is_dax(major(st.st_rdev), minor(st.st_rdev));
+    *device = *existing && S_ISCHR(st.st_mode) &&
+              machine_is_dax(major(st.st_rdev), minor(st.st_rdev));
     if (*existing && !S_ISREG(st.st_mode) && !*device) {
         snprintf(why, BACKEND_WHY_MAX, "%s is %s; give the name of a file or of a /dev/dax device",
                  path, S_ISDIR(st.st_mode) ? "a directory" : "neither a file nor a DAX device");
@@ -67,7 +68,8 @@ static int size_device(struct pool_file *f, const char *path, const struct backe
 {
     struct stat st;
     const uint64_t wanted = f->bytes;
-    if (fstat(f->fd, &st) != 0 || !machine_dax_size(major(st.st_rdev), minor(st.st_rdev), &f->bytes)) {
+    if (fstat(f->fd, &st) != 0 ||
+        !machine_dax_size(major(st.st_rdev), minor(st.st_rdev), &f->bytes)) {
         snprintf(why, BACKEND_WHY_MAX, "%s: /sys does not say how long this device is", path);
         return -ENODEV;
     }
