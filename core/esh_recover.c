@@ -3,7 +3,8 @@
  * What survives is the pool's root (struct esh_header), segments and blobs. Recovery
  *
  *   1 finds every block with a segment's tag whose bucket 0 says it is live, and sorts them by depth
- *   2 drops one that a segment of smaller depth covers: a split that did not commit
+ *   2 drops one that a segment of smaller depth covers: of a split that did not commit, or of a merge
+ *     that did
  *   3 names the others in a new directory; a gap in it means damage
  *   4 checks every segment, and marks what it reaches, blobs too
  *   5 starts the pool, and changes what has to be changed: zeroes the states of dropped segments, so
@@ -156,7 +157,7 @@ struct recovery {
     struct store *s;
     struct found_segment *all; /* as they lie in the pool; sort_by_depth() keeps that order */
     uint64_t count, room;
-    pm_off *dropped; /* segments of splits that did not commit */
+    pm_off *dropped; /* that another covers: a split before its commit, a merge after it */
     uint64_t dropped_count;
     uint64_t of_depth[ESH_DEPTH_MAX + 1];
     struct store_recovery *report;
@@ -221,8 +222,8 @@ static unsigned depth_of(struct store *s, pm_off segment)
     return esh_depth(pm_load(&bucket->state));
 }
 
-/* Names the live segments in the directory and sets the others aside. The volatile region is fresh, so
- * the directory reads as zeroes. */
+/* Names the live segments in the directory and sets the others aside. The volatile region is fresh,
+ * so the directory reads as zeroes. */
 static int settle(struct recovery *r)
 {
     struct store *s = r->s;
