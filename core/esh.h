@@ -32,9 +32,9 @@
  *           and recovery drops it; after it, records that do not match their segment are stale.
  *   A lock is let go after the persist, so what a reader can see is durable.
  *
- * Damage. Recovery opens a table only if every commit word, blob's first word, header and descriptor
- * passes its check, the segments cover every hash once, and no lock word is of the future. Keys and
- * values themselves carry no check.
+ * Damage. Recovery opens a table only if every commit word, blob's first word, header and
+ * descriptor passes its check, the segments cover every hash once, and no lock word is of the
+ * future. Keys and values themselves carry no check.
  *
  * Hints: lock, fingerprints, OFRB, OB, OC. Never flushed on purpose; recovery computes them anew.
  *
@@ -114,7 +114,7 @@ struct esh_directory {
     char pad0_[PM_LINE - 8];
     uint64_t lock;
     uint64_t segments, splits;
-    pm_off spare;    /* the first segment that a merge left over; tags[0] of its bucket 0: the next */
+    pm_off spare;    /* the first that a merge left over; tags[0] of its bucket 0: the next */
     uint64_t spares; /* how many */
     char pad1_[PM_LINE - 40];
     pm_off entries[]; /* of segments; reserved for the largest depth */
