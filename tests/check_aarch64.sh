@@ -42,7 +42,7 @@ build_for() { # COMPILER FIBER_SOURCES OUTPUT
     # shellcheck disable=SC2086 # a list of files
     "$cc" "${flags[@]}" "$root"/model/*.c "$build/profile_builtin.c" "$root"/hw/*.c \
         "${backends[@]}" $fiber \
-        "$build"/core_*.o "$root/tests/trace_hash.c" -static -lm -o "$output"
+        "$build"/core_*.o "$root/tests/trace_hash.c" "$root/tests/plain/libpmem.c" -static -lm -o "$output"
 }
 
 # Criterion has no cross build either: the same tests over a stand-in for it.

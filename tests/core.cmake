@@ -24,5 +24,5 @@ set_tests_properties(race_driver PROPERTIES LABELS short TIMEOUT 300)
 # One pool file on both targets, and space under churn; at full size where nothing slows it down.
 house_test(test_restart test_restart.c TIMEOUT 600 LIBS ${ALL_CORE} backends)
 if(PMTWIN_SANITIZE)
-    target_compile_definitions(test_restart PRIVATE RECORDS=100000)
+    target_compile_definitions(test_restart PRIVATE RECORDS=100000 CHURN_STEP=100000)
 endif()

@@ -14,6 +14,7 @@
 
 #ifndef RECORDS
 #define RECORDS 1000000
+#define CHURN_STEP 20000 /* from 100 k to 200 k records: how large a table is decides what splits */
 #endif
 
 enum { RECORDS_VARIABLE = RECORDS / 10, SIZES = 300 };
@@ -47,7 +48,7 @@ struct life {
     struct pool pool;
     struct store *s;
     struct store_recovery found;
-    char fault[256];
+    char fault[POOL_WHY_MAX + 128];
 };
 
 static uint64_t word_of(uint64_t record)
@@ -267,16 +268,16 @@ static void churn(enum target target, bool fixed, bool fresh_keys, uint64_t reco
 
 Test(restart, emptied_and_filled_again_a_table_does_not_grow)
 {
-    for (uint64_t records = RECORDS / 10; records <= RECORDS / 5; records += RECORDS / 50)
+    for (uint64_t records = 100000; records <= 200000; records += CHURN_STEP)
         churn(TARGET_NATIVE, true, false, records);
-    churn(TARGET_NATIVE, false, false, RECORDS / 50);
-    churn(TARGET_EMUL, true, false, RECORDS / 50);
-    churn(TARGET_EMUL, false, false, RECORDS / 100);
+    churn(TARGET_NATIVE, false, false, 20000);
+    churn(TARGET_EMUL, true, false, 20000);
+    churn(TARGET_EMUL, false, false, 10000);
 }
 
 Test(restart, with_other_keys_each_time_it_does_not_grow_either)
 {
-    for (uint64_t records = RECORDS / 10; records <= RECORDS / 5; records += RECORDS / 50)
+    for (uint64_t records = 100000; records <= 200000; records += CHURN_STEP)
         churn(TARGET_NATIVE, true, true, records);
-    churn(TARGET_NATIVE, false, true, RECORDS / 50);
+    churn(TARGET_NATIVE, false, true, 20000);
 }
